@@ -1,0 +1,3 @@
+module github.com/servesim/servesim
+
+go 1.26

@@ -1,0 +1,7 @@
+// Package kvcache is the paged KV memory of one engine: a pool of equal blocks, reference counts, an index of
+// chained block hashes that finds shared prefixes, and the order in which free blocks are overwritten.
+//
+// It follows the block pool of vLLM V1 (engine behaviour, main of August 2026): only full blocks are findable, at
+// least one token of a prompt is always computed, blocks become findable when they are scheduled, the tail of a
+// released sequence is overwritten first.
+package kvcache

@@ -1,0 +1,118 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
+)
+
+// State says where a sequence is in its life.
+type State uint8
+
+const (
+	Waiting State = iota
+	Running
+	Preempted // waiting again, its memory taken; the tokens it has generated are kept
+	Gone      // dropped
+)
+
+// A Seq is a request as a scheduler may know it. The true output length is not in it: a policy cannot peek. It knows
+// MaxTokens, as a server does, and perhaps a Guess, if a predictor was configured.
+type Seq struct {
+	// Set by whoever adds the sequence, and never changed by a scheduler.
+	ID        kvcache.SeqID  // dense; may be reused after Drop
+	Tokens    kvcache.Prompt // the prompt's runs, then the answer's
+	Prompt    int32          // tokens in the prompt
+	MaxTokens int32          // the most it may generate
+	Priority  int32          // lower is more important
+	Arrival   sim.Time
+	Order     int64 // breaks ties of arrival: lower came first
+	Guess     int32 // predicted output tokens; 0: no prediction
+
+	// Kept by the scheduler; read-only for everybody else.
+	State       State
+	Out         int32 // output tokens that have arrived
+	Computed    int32 // positions whose KV exists, or will when the steps in flight finish
+	Pending     int32 // output tokens expected from steps in flight (asynchronous scheduling)
+	InFlight    int32 // tokens of this sequence in the steps in flight
+	Stale       int32 // of which were scheduled before it was preempted: it may not resume before they are back
+	Preemptions int32
+	Hit         int32 // prompt tokens found in the prefix cache at its first admission
+	index       int32 // place in the list that holds it
+}
+
+// Known returns the tokens of s that have content: prompt and arrived output.
+func (s *Seq) Known() int32 { return s.Prompt + s.Out }
+
+// Work is one sequence's part of a step.
+type Work struct {
+	Seq     *Seq
+	Tokens  int32 // new tokens computed
+	Past    int32 // tokens already in the cache when the step starts
+	Decode  bool  // one token on top of a finished prompt; false: part of a prompt or of a recomputation
+	Samples bool  // its last position yields an output token
+}
+
+// Plan is the next step. It is valid until the Done that reports it; the scheduler then reuses it.
+type Plan struct {
+	Work      []Work
+	Preempted []*Seq        // evicted while planning, in order
+	Admitted  []*Seq        // taken from the waiting queue while planning, in order (they are in Work too)
+	Wake      sim.Time      // ask again at this instant even if nothing happens (static batching's timeout); 0: on the next event
+	Step      hardware.Step // what the cost model needs to know
+}
+
+// Empty reports whether the plan holds no work. An empty plan is not a step: it takes no time.
+func (p *Plan) Empty() bool { return len(p.Work) == 0 }
+
+// Scheduler forms the batches of one engine.
+type Scheduler interface {
+	// Add puts s in the waiting queue.
+	Add(s *Seq)
+	// Plan picks the next step's work and takes the memory it needs. Up to Limits.InFlight plans may be in flight.
+	Plan(now sim.Time) *Plan
+	// Done reports that p, the oldest plan in flight, has run: each work item that samples has yielded one token.
+	Done(p *Plan, now sim.Time)
+	// Drop takes out a sequence that has finished or was aborted, whatever its state, and frees its memory. Finished
+	// sequences are dropped after Done, in batch order: it decides the eviction order.
+	Drop(s *Seq)
+	// Load reads only: how many sequences run and wait.
+	Load() (running, waiting int)
+	// Counters reads only.
+	Counters() Counters
+	// Check reports a violated invariant of the scheduler or of its cache, or nil.
+	Check() error
+}
+
+// Counters are running totals of a scheduler.
+type Counters struct {
+	Preemptions, RecomputedTokens int64
+	PrefixQueries, PrefixHits     int64 // tokens; first admissions only
+}
+
+// Limits are the settings of a scheduler, named as vLLM names them.
+type Limits struct {
+	MaxNumBatchedTokens       int // token capacity of a step
+	MaxNumScheduledTokens     int // token budget of a step; 0: MaxNumBatchedTokens
+	MaxNumSeqs                int
+	MaxModelLen               int
+	LongPrefillTokenThreshold int // cap on one sequence's tokens in a step; 0: none
+	EnableChunkedPrefill      bool
+	SchedulerReserveFullISL   bool    // a whole known sequence must fit before it is admitted
+	Watermark                 float64 // fraction of all blocks that an admission leaves free
+	NumGPUBlocks              int     // the pool as the engine reports it, its null block included
+	Priority                  bool    // order by (priority, arrival) instead of arrival
+	AsyncScheduling           bool    // plan a step before the outputs of the one before are known
+	PipelineStages            int     // a sequence decodes at most once in so many steps; 0 and 1: every step
+	Window                    hardware.Window
+}
+
+// Batch are the settings of static batching.
+type Batch struct {
+	MaxBatch  int           // requests in a batch
+	Timeout   time.Duration // how long the oldest request waits for the batch to fill
+	PadTo     int           // prompts are padded to the longest of the batch, and at least to this
+	EarlyExit bool          // finished rows stop costing compute
+}
