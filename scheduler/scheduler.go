@@ -69,6 +69,9 @@ func (p *Plan) Empty() bool { return len(p.Work) == 0 }
 
 // Scheduler forms the batches of one engine.
 type Scheduler interface {
+	// Refuse reads only. It says why s could never be served under this policy and pool, or "": such a request is
+	// turned away at arrival, since waiting for it would block everybody behind it for ever.
+	Refuse(s *Seq) string
 	// Add puts s in the waiting queue.
 	Add(s *Seq)
 	// Plan picks the next step's work and takes the memory it needs. Up to Limits.InFlight plans may be in flight.

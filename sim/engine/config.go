@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/scheduler"
+)
+
+// Config is what an engine is made of.
+type Config struct {
+	Scheduler scheduler.Scheduler
+	Cost      hardware.CostModel
+
+	// InFlight is the number of batches in the pipeline: 1 when synchronous, 2 when asynchronous; with pipeline
+	// parallelism the stages, or the stages plus one.
+	InFlight int
+	// Async says that host time hides behind the device instead of adding to it.
+	Async bool
+	// Stages is the number of pipeline stages that a batch passes through; 0 means 1.
+	Stages int
+
+	// MaxModelLen bounds prompt + max_tokens of a request; 0: no bound.
+	MaxModelLen int
+	// Blocks and BlockSize describe the usable KV pool, so that a request that can never fit is refused with numbers.
+	// Blocks 0: no bound.
+	Blocks, BlockSize int
+
+	Frontend Frontend
+	Hooks    Hooks
+	// Check makes the engine verify its invariants after every step; a violation panics with the invariant's name.
+	Check bool
+}
+
+// Frontend is the part of a request's path that is not the engine: HTTP, tokenisation and hand-over on the way in,
+// streaming on the way out.
+type Frontend struct {
+	Ingress   time.Duration // from the client's send to the scheduler's queue
+	PerStream time.Duration // added to a first token for each sequence in its step: one process writes their chunks in turn
+}
