@@ -126,7 +126,7 @@ func Stream(seed uint64, name string) rand.Source {
 	return rand.NewPCG(seed, h)
 }
 
-// Counts reports what became of the events so far.
+// Counts reports what became of the events so far: Scheduled = Fired + Cancelled + Pending.
 func (k *Kernel) Counts() Counts { return k.counts }
 
 // Check reports a violated conservation law: an event lost, or a story that nobody will ever resume.
@@ -175,7 +175,7 @@ func (t Timer) Cancel() bool {
 	if s.gen != t.gen || s.do == nil {
 		return false
 	}
-	s.do = nil // the queue drops it when it comes to the head
+	s.do = nil // the queue drops the event when it comes to the head
 	t.kernel.counts.Cancelled++
 	t.kernel.counts.Pending--
 	return true

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/workload"
+)
+
+// Engine is one replica. It implements workload.Server. It belongs to its kernel's goroutine.
+type Engine struct {
+	kernel *sim.Kernel
+	c      Config
+
+	inbox   []*life      // sent, not yet in the scheduler's queue; in order of Queued
+	aborts  []*life      // given up by their clients, to be dropped at the next turn
+	lives   []*life      // by sequence ID
+	freeIDs []int32      // IDs whose life is over
+	retired []retirement // lives that are over, but may still be named by a plan in flight
+
+	flying  []flight   // the pipeline, oldest first
+	stages  []sim.Time // when each pipeline stage becomes free
+	lastEnd sim.Time   // end of the newest completed step
+	planned int64      // plans made so far
+	active  int        // requests in the scheduler
+	order   int64      // of submission
+
+	asleep  bool      // nothing in flight: only an arrival or the alarm starts the loop again
+	alarm   sim.Timer // set while asleep, for alarmAt
+	alarmAt sim.Time
+	wake    sim.Time // when the scheduler wants to be asked again
+	looping func()   // the loop method, bound once
+	landing func()   // the land method, bound once
+
+	counts Counts
+	err    error
+}
+
+// Counts says what became of the requests: Submitted = Completed + Rejected + Aborted + those still alive.
+type Counts struct{ Submitted, Completed, Rejected, Aborted, Steps int64 }
+
+// New returns an idle engine on kernel k.
+func New(k *sim.Kernel, c Config) *Engine {
+	c.InFlight = max(c.InFlight, 1)
+	c.Stages = max(c.Stages, 1)
+	e := &Engine{kernel: k, c: c, stages: make([]sim.Time, c.Stages), asleep: true, alarmAt: sim.Never}
+	e.looping, e.landing = e.loop, e.land
+	return e
+}
+
+// Counts reports what became of the requests so far.
+func (e *Engine) Counts() Counts { return e.counts }
+
+// Alive returns how many requests have been submitted and have not ended.
+func (e *Engine) Alive() int64 {
+	return e.counts.Submitted - e.counts.Completed - e.counts.Rejected - e.counts.Aborted
+}
+
+// Err reports why the engine stopped, or nil. It stops when an invariant is violated: a bug, never the user's fault.
+func (e *Engine) Err() error { return e.err }
+
+// Submit takes a request from a client. A request that can never be served is refused at once.
+func (e *Engine) Submit(r *workload.Request, done func(workload.Outcome)) {
+	now := e.kernel.Now()
+	e.counts.Submitted++
+	l := e.begin(r, done)
+	if h := e.c.Hooks.Arrived; h != nil {
+		h(now, &l.Life)
+	}
+	if reason := e.refuse(l); reason != "" {
+		e.end(l, workload.Outcome{Status: workload.Rejected, Reason: reason, At: now})
+		e.retire(l)
+		return
+	}
+	if r.Timeout > 0 {
+		l.timer = e.kernel.After(r.Timeout, sim.Arrive, func() { e.abort(l) })
+	}
+	l.Queued = now.Add(e.c.Frontend.Ingress)
+	e.inbox = append(e.inbox, l)
+	e.wakeAt(l.Queued)
+}
+
+// refuse says why a request can never be served, or "". The first checks are those of vLLM's API server, which answers
+// a request longer than max_model_len with an error before it reaches the engine. The last one a real engine lacks: a
+// sequence that outgrows the whole pool preempts itself for ever.
+func (e *Engine) refuse(l *life) string {
+	prompt, limit := l.seq.Prompt, int32(e.c.MaxModelLen)
+	switch {
+	case prompt < 1 || l.want < 1:
+		return "prompt or output without tokens"
+	case limit > 0 && prompt >= limit:
+		return fmt.Sprintf("prompt leaves no room for output in max_model_len %d", limit)
+	case limit > 0 && l.seq.MaxTokens > limit-prompt:
+		return fmt.Sprintf("prompt + max_tokens exceed max_model_len %d", limit)
+	}
+	if bs := e.c.BlockSize; e.c.Blocks > 0 && bs > 0 {
+		// The last output token is never fed back, so it needs no room.
+		if need := (int(prompt) + int(l.want) - 1 + bs - 1) / bs; need > e.c.Blocks {
+			return fmt.Sprintf("larger than the whole KV cache of %d blocks", e.c.Blocks)
+		}
+	}
+	return e.c.Scheduler.Refuse(&l.seq)
+}
+
+// abort is the client giving up. It sees the outcome now; the engine notices when it next drains its input.
+func (e *Engine) abort(l *life) {
+	now := e.kernel.Now()
+	e.end(l, workload.Outcome{Status: workload.Aborted, At: now})
+	e.aborts = append(e.aborts, l)
+	e.wakeAt(now)
+}
+
+// wakeAt makes sure that a sleeping engine runs its loop at instant t or sooner.
+func (e *Engine) wakeAt(t sim.Time) {
+	if !e.asleep || e.alarmAt <= t {
+		return
+	}
+	e.alarm.Cancel()
+	e.alarmAt = t
+	e.alarm = e.kernel.At(t, sim.Decide, e.looping)
+}

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/workload"
+)
+
+// A life is a Life and what only the engine may know of it. It is recycled together with its sequence.
+type life struct {
+	Life
+	seq    scheduler.Seq
+	tokens []kvcache.Run // backing store of seq.Tokens
+	done   func(workload.Outcome)
+	timer  sim.Timer
+	lag    time.Duration // from the end of a step to its token's arrival at the client
+	want   int32         // tokens at which the answer ends
+	lost   int64         // plans made when it was last preempted; 0: not since its newest token
+	queued bool          // the scheduler holds the sequence
+	ended  bool          // the client has its outcome
+}
+
+// begin opens a life for a request: a slot, a sequence, and the answer's run behind the prompt's.
+func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
+	var l *life
+	if n := len(e.freeIDs); n > 0 {
+		id := e.freeIDs[n-1]
+		e.freeIDs = e.freeIDs[:n-1]
+		l = e.lives[id]
+		*l = life{tokens: l.tokens[:0], Life: Life{Slot: id}}
+	} else {
+		l = &life{Life: Life{Slot: int32(len(e.lives))}}
+		e.lives = append(e.lives, l)
+	}
+	limit := r.MaxTokens
+	if limit == 0 { // a client without a limit of its own asks for exactly what it will get
+		limit = r.Output
+	}
+	l.want = min(r.Output, limit)
+	l.tokens = append(append(l.tokens, r.Prompt...), kvcache.Run{Label: r.Answer, Len: limit})
+	l.seq = scheduler.Seq{
+		ID: kvcache.SeqID(l.Slot), Tokens: l.tokens, Prompt: r.Tokens, MaxTokens: limit,
+		Priority: r.Priority, Arrival: e.kernel.Now(), Order: e.order,
+	}
+	e.order++
+	l.Request, l.Seq, l.done = r, &l.seq, done
+	return l
+}
+
+// end tells observers and the client how the request ended. It leaves the scheduler alone.
+func (e *Engine) end(l *life, o workload.Outcome) {
+	switch o.Status {
+	case workload.Completed:
+		e.counts.Completed++
+	case workload.Rejected:
+		e.counts.Rejected++
+	case workload.Aborted:
+		e.counts.Aborted++
+	}
+	l.ended, l.Outcome = true, o
+	l.timer.Cancel()
+	if h := e.c.Hooks.Finished; h != nil {
+		h(e.kernel.Now(), &l.Life)
+	}
+	if l.done == nil {
+		return
+	}
+	if o.At > e.kernel.Now() { // the last chunk is still on its way to the client
+		done := l.done
+		e.kernel.At(o.At, sim.Arrive, func() { done(o) })
+		return
+	}
+	l.done(o)
+}
+
+// A retirement is a life that has ended while plans that may name it were in flight.
+type retirement struct {
+	l     *life
+	after int64 // free once so many plans are done
+}
+
+// drop takes an ended life out of the scheduler.
+func (e *Engine) drop(l *life) {
+	if l.queued {
+		e.c.Scheduler.Drop(&l.seq)
+		e.active--
+	}
+	e.retire(l)
+}
+
+// retire frees the life's slot, at once if no plan in flight can name it.
+func (e *Engine) retire(l *life) {
+	if len(e.flying) == 0 {
+		e.freeIDs = append(e.freeIDs, l.Slot)
+		return
+	}
+	e.retired = append(e.retired, retirement{l, e.planned})
+}
+
+// reap frees the slots of retired lives that no plan in flight names any more.
+func (e *Engine) reap() {
+	n := 0
+	for n < len(e.retired) && e.retired[n].after <= e.planned-int64(len(e.flying)) {
+		e.freeIDs = append(e.freeIDs, e.retired[n].l.Slot)
+		n++
+	}
+	e.retired = e.retired[:copy(e.retired, e.retired[n:])]
+}
