@@ -1,0 +1,339 @@
+package reference
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim"
+)
+
+// twin is vLLM's V1 scheduler. There are no phases: in every step it hands out tokens so that what each sequence has
+// computed catches up with what it knows, the running ones first, in the order of their admission.
+type twin struct {
+	limits  scheduler.Limits
+	pool    *Pool
+	running []*scheduler.Seq // in the order of their last admission
+	waiting []*scheduler.Seq
+	skipped []*scheduler.Seq // passed over at the last look, since steps from before their preemption were in flight
+	notes   map[*scheduler.Seq]*note
+	plans   int // made so far
+	count   scheduler.Counters
+}
+
+// note is what the twin remembers of a sequence beyond the fields of the Seq.
+type note struct {
+	decoding bool // all it knows is computed, or in flight
+	turn     int  // the first plan that may take it again: with pipeline stages, each decodes once a round
+}
+
+// NewScheduler returns vLLM's V1 scheduler over pool p, written without any concern for speed. Limits' NumGPUBlocks is
+// only used for the watermark; the blocks are those of the pool.
+func NewScheduler(l scheduler.Limits, p *Pool) scheduler.Scheduler {
+	return &twin{limits: l, pool: p, notes: map[*scheduler.Seq]*note{}}
+}
+
+// budget returns the tokens that a step may compute.
+func (t *twin) budget() int {
+	if t.limits.MaxNumScheduledTokens > 0 {
+		return min(t.limits.MaxNumScheduledTokens, t.limits.MaxNumBatchedTokens)
+	}
+	return t.limits.MaxNumBatchedTokens
+}
+
+// fitted returns tokens, or the model's length if that is less.
+func (t *twin) fitted(tokens int) int {
+	if t.limits.MaxModelLen > 0 {
+		return min(tokens, t.limits.MaxModelLen)
+	}
+	return tokens
+}
+
+// short returns n, or the long-prefill threshold if there is one and it is less.
+func (t *twin) short(n int) int {
+	if t.limits.LongPrefillTokenThreshold > 0 {
+		return min(n, t.limits.LongPrefillTokenThreshold)
+	}
+	return n
+}
+
+// Refuse implements [scheduler.Scheduler].
+func (t *twin) Refuse(s *scheduler.Seq) string {
+	if need, have := t.pool.blocksFor(int(s.Prompt)), len(t.pool.blocks); need > have {
+		return fmt.Sprintf("the prompt needs %d KV blocks, the pool has %d", need, have)
+	}
+	if !t.limits.EnableChunkedPrefill && t.short(int(s.Prompt)) > t.budget() {
+		return fmt.Sprintf("the prompt of %d tokens exceeds the budget of %d tokens a step, and chunking is off", s.Prompt, t.budget())
+	}
+	return ""
+}
+
+// Add implements [scheduler.Scheduler].
+func (t *twin) Add(s *scheduler.Seq) {
+	s.State = scheduler.Waiting
+	t.notes[s] = &note{}
+	t.waiting = t.sorted(append(t.waiting, s))
+}
+
+// sorted puts a queue in order under the priority policy; first come, first served leaves it as it is.
+func (t *twin) sorted(queue []*scheduler.Seq) []*scheduler.Seq {
+	if t.limits.Priority {
+		slices.SortStableFunc(queue, byPriority)
+	}
+	return queue
+}
+
+// byPriority compares two sequences: the more important first, then the older.
+func byPriority(a, b *scheduler.Seq) int {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Arrival, b.Arrival), cmp.Compare(a.Order, b.Order))
+}
+
+// Plan implements [scheduler.Scheduler].
+func (t *twin) Plan(sim.Time) *scheduler.Plan {
+	t.plans++
+	p := &scheduler.Plan{}
+	budget := t.carryOn(p, t.budget())
+	if len(p.Preempted) == 0 {
+		t.admit(p, budget)
+	}
+	t.count.Preemptions += int64(len(p.Preempted))
+	for i := range p.Work {
+		t.settle(&p.Work[i])
+		w := p.Work[i]
+		if w.Decode {
+			p.Step.AddDecode(int(w.Past), t.limits.Window)
+		} else {
+			p.Step.AddChunk(int(w.Tokens), int(w.Past), w.Samples, t.limits.Window)
+		}
+	}
+	return p
+}
+
+// carryOn gives the running sequences their tokens and returns the budget that is left. A sequence that gets no memory
+// takes it from the last one (or the least important), in the end from itself; then the others have to wait too.
+func (t *twin) carryOn(p *scheduler.Plan, budget int) int {
+	for i := 0; i < len(t.running) && budget > 0; i++ {
+		s := t.running[i]
+		n := t.gap(s, budget)
+		if n == 0 {
+			continue
+		}
+		for !t.pool.Grow(s.ID, t.fitted(int(s.Computed)+n), int(s.Known())) {
+			at := t.victim()
+			v := t.running[at]
+			t.running = slices.Delete(t.running, at, at+1)
+			if at < i {
+				i--
+			}
+			budget += withdraw(p, v)
+			t.preempt(v)
+			p.Preempted = append(p.Preempted, v)
+			if v == s {
+				return budget
+			}
+		}
+		p.Work = append(p.Work, scheduler.Work{Seq: s, Tokens: int32(n)})
+		budget -= n
+	}
+	return budget
+}
+
+// gap returns the tokens that a running sequence can use in this step.
+func (t *twin) gap(s *scheduler.Seq, budget int) int {
+	if s.Pending > 0 && s.Computed+2-s.Pending >= s.Prompt+s.MaxTokens {
+		return 0 // its last token is in flight
+	}
+	if t.plans < t.notes[s].turn {
+		return 0
+	}
+	n := min(t.short(int(s.Known()+s.Pending-s.Computed)), budget)
+	if t.limits.MaxModelLen > 0 {
+		n = min(n, t.limits.MaxModelLen-int(s.Computed)-1)
+	}
+	return max(n, 0)
+}
+
+// victim returns the place in running of the sequence to preempt.
+func (t *twin) victim() int {
+	if t.limits.Priority {
+		return slices.Index(t.running, slices.MaxFunc(t.running, byPriority))
+	}
+	return len(t.running) - 1
+}
+
+// withdraw takes s out of the step, if it is in, and returns the tokens it gives back.
+func withdraw(p *scheduler.Plan, s *scheduler.Seq) int {
+	for i, w := range p.Work {
+		if w.Seq == s {
+			p.Work = slices.Delete(p.Work, i, i+1)
+			return int(w.Tokens)
+		}
+	}
+	return 0
+}
+
+// preempt takes the memory of s. Its tokens are kept; all their KV will have to be computed again.
+func (t *twin) preempt(s *scheduler.Seq) {
+	t.pool.Release(s.ID)
+	s.State = scheduler.Preempted
+	s.Computed, s.Pending, s.Stale = 0, 0, s.InFlight
+	s.Preemptions++
+	t.notes[s].decoding = false
+	t.waiting = t.sorted(slices.Insert(t.waiting, 0, s))
+}
+
+// admit lets waiting sequences in while they fit. Nobody overtakes the head of the queue, unless it has to wait for
+// steps from before its preemption.
+func (t *twin) admit(p *scheduler.Plan, budget int) {
+	var aside []*scheduler.Seq
+	for budget > 0 && len(t.running) < t.limits.MaxNumSeqs && len(t.waiting)+len(t.skipped) > 0 {
+		queue := t.next()
+		s := (*queue)[0]
+		if s.Stale > 0 {
+			*queue = (*queue)[1:]
+			aside = append(aside, s)
+			continue
+		}
+		n := t.enter(s, budget)
+		if n == 0 {
+			break
+		}
+		*queue = (*queue)[1:]
+		t.running = append(t.running, s)
+		p.Admitted = append(p.Admitted, s)
+		p.Work = append(p.Work, scheduler.Work{Seq: s, Tokens: int32(n)})
+		budget -= n
+	}
+	t.skipped = t.sorted(slices.Concat(aside, t.skipped))
+}
+
+// next returns the queue whose head is to be looked at; one of them is not empty.
+func (t *twin) next() *[]*scheduler.Seq {
+	switch {
+	case len(t.skipped) == 0:
+		return &t.waiting
+	case len(t.waiting) == 0 || !t.limits.Priority || byPriority(t.skipped[0], t.waiting[0]) < 0:
+		return &t.skipped
+	}
+	return &t.waiting
+}
+
+// enter takes the memory for the first chunk of s and returns the chunk's tokens, or 0 if s does not fit.
+func (t *twin) enter(s *scheduler.Seq, budget int) int {
+	known := int(s.Known())
+	hit := t.pool.Match(s.Tokens, known)
+	n := t.short(known - hit.Tokens)
+	if !t.limits.EnableChunkedPrefill && n > budget {
+		return 0
+	}
+	n = min(n, budget)
+	spare := 0
+	if len(t.running) > 0 {
+		spare = int(t.limits.Watermark * float64(t.limits.NumGPUBlocks))
+	}
+	whole := t.pool.Need(hit, t.fitted(known)) + spare
+	if t.limits.SchedulerReserveFullISL && whole > t.pool.Usage().Available() {
+		return 0
+	}
+	if !t.pool.Admit(s.ID, s.Tokens, hit, t.fitted(hit.Tokens+n), known, spare) {
+		return 0
+	}
+	if s.Preemptions == 0 {
+		s.Hit = int32(hit.Tokens)
+		if t.pool.caching {
+			t.count.PrefixQueries += int64(known)
+			t.count.PrefixHits += int64(hit.Tokens)
+		}
+	}
+	s.State = scheduler.Running
+	s.Computed = int32(hit.Tokens)
+	return n
+}
+
+// settle completes a work item once the step is fixed, and counts its tokens as computed: the next plan is made before
+// they are.
+func (t *twin) settle(w *scheduler.Work) {
+	s, note := w.Seq, t.notes[w.Seq]
+	w.Past = s.Computed
+	s.Computed += w.Tokens
+	s.InFlight += w.Tokens
+	w.Samples = s.Computed >= s.Known()+s.Pending
+	w.Decode = note.decoding
+	if !w.Decode && s.Preemptions > 0 {
+		t.count.RecomputedTokens += int64(w.Tokens)
+	}
+	if !w.Samples {
+		return
+	}
+	note.decoding = true
+	note.turn = t.plans + t.limits.PipelineStages
+	if t.limits.AsyncScheduling {
+		s.Pending++
+	}
+}
+
+// Done implements [scheduler.Scheduler].
+func (t *twin) Done(p *scheduler.Plan, _ sim.Time) {
+	for _, w := range p.Work {
+		s := w.Seq
+		if s.State == scheduler.Gone {
+			continue
+		}
+		s.InFlight -= w.Tokens
+		stale := s.Stale > 0
+		if stale {
+			s.Stale -= w.Tokens
+		}
+		if !w.Samples {
+			continue
+		}
+		s.Out++
+		if t.limits.AsyncScheduling && !stale {
+			s.Pending--
+		}
+		// A synchronous plan knows all tokens when it takes their blocks; here they were only promised until now.
+		if t.limits.AsyncScheduling && s.State == scheduler.Running {
+			t.pool.Know(s.ID, int(s.Computed-s.Pending))
+		}
+	}
+}
+
+// Drop implements [scheduler.Scheduler].
+func (t *twin) Drop(s *scheduler.Seq) {
+	is := func(other *scheduler.Seq) bool { return other == s }
+	t.running = slices.DeleteFunc(t.running, is)
+	t.waiting = slices.DeleteFunc(t.waiting, is)
+	t.skipped = slices.DeleteFunc(t.skipped, is)
+	if s.State == scheduler.Running {
+		t.pool.Release(s.ID)
+	}
+	s.State = scheduler.Gone
+	delete(t.notes, s)
+}
+
+// Load implements [scheduler.Scheduler].
+func (t *twin) Load() (running, waiting int) { return len(t.running), len(t.waiting) + len(t.skipped) }
+
+// Counters implements [scheduler.Scheduler].
+func (t *twin) Counters() scheduler.Counters { return t.count }
+
+// Check implements [scheduler.Scheduler].
+func (t *twin) Check() error {
+	if len(t.running) > t.limits.MaxNumSeqs {
+		return fmt.Errorf("seats: %d sequences run, max_num_seqs is %d", len(t.running), t.limits.MaxNumSeqs)
+	}
+	if lists := len(t.running) + len(t.waiting) + len(t.skipped); lists != len(t.notes) {
+		return fmt.Errorf("conservation of sequences: %d are listed, %d are known", lists, len(t.notes))
+	}
+	if len(t.pool.tables) != len(t.running) {
+		return fmt.Errorf("conservation of sequences: %d hold blocks, %d run", len(t.pool.tables), len(t.running))
+	}
+	for _, s := range t.running {
+		held := t.pool.tables[s.ID]
+		if s.State != scheduler.Running || held == nil || len(held.blocks) < t.pool.blocksFor(int(s.Computed)) {
+			return fmt.Errorf("memory before work: sequence %d has computed %d tokens without the blocks for them", s.ID, s.Computed)
+		}
+	}
+	return t.pool.Check()
+}
