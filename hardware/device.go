@@ -6,7 +6,7 @@ type Device struct {
 	Name   string // as in `servesim gpus`, e.g. "h100-sxm"
 	Vendor string
 	Arch   string
-	Status string // "measured" or "assumed": where Kernels comes from
+	Status string // Measured, Assumed or DatasheetOnly: where Kernels comes from
 
 	SMs                  int     // multiprocessors
 	BF16, FP8, INT8, FP4 float64 // peak FLOP/s (OP/s for INT8); 0: not supported in hardware
@@ -23,11 +23,19 @@ type Device struct {
 	Note    string
 }
 
+// What is known of a device's kernels.
+const (
+	Measured      = "measured"       // fitted on benchmarks of this very card, its GEMMs at least; Kernels.Source says what else
+	Assumed       = "assumed"        // taken over from a sibling of its generation, not checked
+	DatasheetOnly = "datasheet only" // no kernel parameters and no rule to derive them: it cannot price a step
+)
+
 // Link is a connection between GPUs, per direction.
 type Link struct {
 	Name      string
 	Bandwidth float64 // bytes per second
 	Latency   float64 // seconds per message
+	GPUs      int     // how many it joins; larger groups cross PCIe; 0: all of a node
 }
 
 // Ramp holds the four numbers of a smoothed roofline: t = T0 + (Tc^P + Tm^P)^(1/P), with
@@ -53,7 +61,22 @@ type Kernels struct {
 
 	OneShotAlpha, OneShotFraction float64 // all-reduce of small messages: seconds, fraction of the link
 	TwoShotAlpha, TwoShotFraction float64 // and of large ones
+	TwoShotPerGPU                 float64 // seconds that TwoShotAlpha grows by for each GPU beyond two
+	// Ring prices the all-reduce of cards that reach each other through the host only, by group size, ascending;
+	// where it is given it replaces the two forms above.
+	Ring []RingPoint
 
 	IdleWatts, JoulesPerFLOP, JoulesPerByte float64 // P0, ef, eb
+	Errors                                  KernelErrors
 	Source                                  string
+}
+
+// KernelErrors are the median errors of the fits, as fractions, on shapes that they have not seen; 0: not checked.
+type KernelErrors struct{ GEMM, GEMMFP8, Decode, Prefill float64 }
+
+// RingPoint is the ring all-reduce of a group of GPUs without peer access: t = Alpha + 2(n−1)/n × bytes/Bandwidth.
+type RingPoint struct {
+	GPUs      int
+	Alpha     float64 // seconds
+	Bandwidth float64 // bytes per second
 }

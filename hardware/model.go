@@ -9,7 +9,9 @@ type Model struct {
 	Intermediate                            int // width of the dense MLP
 	Vocab, MaxPositions                     int
 	TiedEmbeddings, Gated, QKVBias, QKNorm  bool
-	NormsPerLayer                           int // 2; 4 in Gemma 2 and 3
+	NormsPerLayer                           int  // 2; 4 in Gemma 2 and 3; 1 in Phi-2
+	OutBias, MLPBias, NormBias, HeadBias    bool // biases of the output projection, the dense MLP, the norms, the LM head
+	Sinks                                   bool // one learned attention sink per head (gpt-oss)
 	MoE                                     MoE
 	MLA                                     MLA
 	Window                                  int   // keys that a sliding-window layer sees; 0: full attention everywhere
@@ -76,4 +78,5 @@ type Deployment struct {
 type Host struct {
 	ExposedBase, ExposedPerSeq float64 // seconds: launch, sampling, hand-over; hidden by nothing
 	HiddenBase, HiddenPerSeq   float64 // seconds: scheduling and input preparation; hidden when asynchronous
+	UngraphedPerLayer          float64 // seconds that each layer adds on the device where no CUDA graph covers the step
 }

@@ -16,6 +16,8 @@ type Step struct {
 	PrefillKV int64 // Σ over prefill chunks of past+new: the cache they read
 	ChunkRows int64 // Σ over prefill chunks of new
 
+	KVShared int64 // of KVRead: cached tokens that another decode reads, too, beyond the first to read each
+
 	// The same three sums for layers whose attention sees only a window of keys; zero when the model has none.
 	WindowPairs, WindowKVRead, WindowPrefillKV int64
 }
@@ -85,7 +87,9 @@ type Cost struct {
 	Hop     time.Duration // from one pipeline stage to the next; zero without pipeline parallelism
 	By      Causes        // splits Device + Hop
 
-	FLOPs, Bytes, Joules float64 // per GPU: arithmetic done, memory traffic, energy above what an idle GPU draws
+	// Per GPU: arithmetic done, memory traffic, and all the energy drawn during Device. In the gaps between steps a GPU
+	// draws its Kernels.IdleWatts.
+	FLOPs, Bytes, Joules float64
 }
 
 // CostModel prices steps. Cost must be pure: equal steps cost the same.

@@ -10,6 +10,11 @@ type Run struct {
 	Len   int32
 }
 
+// Private marks the label of a run that no other sequence has: the tail of a prompt that occurs once, an answer that
+// nobody will go on from. It makes a cache faster and changes nothing else, for what nobody will ask for need only be
+// counted. While a sequence holds memory, no other one that does may have a run of the same private label.
+const Private uint64 = 1 << 63
+
 // Prompt is a sequence of tokens as runs. The tokens a model generates are a run too.
 type Prompt []Run
 
@@ -24,8 +29,9 @@ func (p Prompt) Tokens() int {
 
 // Hit is what a lookup found: leading tokens of a prompt whose blocks are in the cache.
 type Hit struct {
-	Tokens int // a multiple of the block size
-	Idle   int // hit blocks that nobody holds: adopting them shrinks the free pool
+	Tokens  int // a multiple of the block size
+	Idle    int // hit blocks that nobody holds: adopting them shrinks the free pool
+	Queried int // tokens that were looked up; 0 when the cache keeps no prefixes
 }
 
 // Usage counts the usable blocks of a pool: Free + Cached + Held == Total, always.
@@ -39,6 +45,13 @@ type Usage struct {
 // Available returns the blocks that can be taken now.
 func (u Usage) Available() int { return u.Free + u.Cached }
 
+// Claim is the memory that a sequence asks for at its admission.
+type Claim struct {
+	Tokens int // that must fit
+	Known  int // those of them that have content: the full blocks of the first min(Tokens, Known) become findable
+	Spare  int // blocks that must stay available afterwards
+}
+
 // Counters are running totals of a cache.
 type Counters struct {
 	Evicted int64 // findable blocks that were overwritten
@@ -50,10 +63,9 @@ type Cache interface {
 	// least one token to compute.
 	Match(p Prompt, tokens int) Hit
 	// Admit changes the cache, or nothing at all when it returns false. It gives id the blocks of hit h (as
-	// Match has just returned it for p), and new ones so that `tokens` tokens fit, if at least `spare` blocks
-	// stay available afterwards. The prompt p may go on beyond `tokens`; it ends in the answer's run. Full
-	// blocks of the first min(tokens, known) tokens become findable.
-	Admit(id SeqID, p Prompt, h Hit, tokens, known, spare int) bool
+	// Match has just returned it for p), and new ones as c claims. The prompt p may go on beyond c.Tokens; it
+	// ends in the answer's run. It must stay unchanged until Release.
+	Admit(id SeqID, p Prompt, h Hit, c Claim) bool
 	// Need reads only. It returns how many blocks leave the available pool when a prompt with hit h is admitted
 	// with room for `tokens` tokens.
 	Need(h Hit, tokens int) int
@@ -71,4 +83,26 @@ type Cache interface {
 	Counters() Counters
 	// BlockSize is the tokens in a block.
 	BlockSize() int
+}
+
+// Slider is a Cache some of whose layers see only a window of keys, and so need fewer blocks than the sequence has.
+type Slider interface {
+	// Slide changes the cache: it takes back the blocks of id that lie wholly outside the windows of the tokens
+	// still to be computed, from position `computed` on. It returns the number of computed tokens at which there
+	// will be more to take back.
+	Slide(id SeqID, computed int) (next int)
+}
+
+// Steady is a Cache that many decodes at once can grow in: their blocks are taken when they are due, by number alone,
+// and each sequence is told of its own when it is next touched.
+type Steady interface {
+	// Plain reads only. It reports whether id will grow by tokens that are private to it and by nothing else, so that
+	// nobody can see whether it has grown yet.
+	Plain(id SeqID) bool
+	// Take changes the cache, or nothing at all when it returns false: so many available blocks are in use from now
+	// on, though no sequence holds them yet.
+	Take(blocks int) bool
+	// Settle changes the cache: id, which must be plain, grows to `tokens` tokens as in Grow, but by blocks that have
+	// been taken.
+	Settle(id SeqID, tokens, known int)
 }

@@ -4,4 +4,7 @@
 // It follows the block pool of vLLM V1 (engine behaviour, main of August 2026): only full blocks are findable, at
 // least one token of a prompt is always computed, blocks become findable when they are scheduled, the tail of a
 // released sequence is overwritten first.
+//
+// Tokens never exist. A prompt is a list of labelled runs, and a block is hashed by the pieces of runs it covers, so
+// that a prompt of a hundred thousand tokens costs a few multiplications per block and no memory.
 package kvcache

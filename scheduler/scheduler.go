@@ -40,7 +40,18 @@ type Seq struct {
 	Stale       int32 // of which were scheduled before it was preempted: it may not resume before they are back
 	Preemptions int32
 	Hit         int32 // prompt tokens found in the prefix cache at its first admission
-	index       int32 // place in the list that holds it
+
+	// Rank grows from admission to admission: the running stand in its order.
+	Rank int64
+
+	index int32 // where it stood when it joined the list that holds it; a heap keeps this exact
+	fill  int32 // tokens it had to compute, when it was admitted, before it decodes
+	calm  int32 // as long as fewer tokens are computed, it decodes and the cache need not hear of it
+	full  int32 // the cache wants to hear when so many tokens are known: they fill another block
+	turn  int32 // the first plan that may take it again (pipeline stages)
+
+	joined int64 // the cohort's beats when it joined; see cohort
+	peg    sim.Peg[Seq]
 }
 
 // Known returns the tokens of s that have content: prompt and arrived output.
@@ -53,19 +64,29 @@ type Work struct {
 	Past    int32 // tokens already in the cache when the step starts
 	Decode  bool  // one token on top of a finished prompt; false: part of a prompt or of a recomputation
 	Samples bool  // its last position yields an output token
+	Joins   bool  // from the next beat on it goes unnamed
 }
 
-// Plan is the next step. It is valid until the Done that reports it; the scheduler then reuses it.
+// Plan is the next step. The scheduler reuses it after the Done that reports it.
 type Plan struct {
 	Work      []Work
 	Preempted []*Seq        // evicted while planning, in order
 	Admitted  []*Seq        // taken from the waiting queue while planning, in order (they are in Work too)
 	Wake      sim.Time      // ask again at this instant even if nothing happens (static batching's timeout); 0: on the next event
 	Step      hardware.Step // what the cost model needs to know
+
+	// Members is the number of sequences that decode in this step without being named in Work: they have said that
+	// they would (Work.Joins), and go on by one token in every beat until a plan names them again or they are dropped.
+	// So a plan lists only what changes, and costs no more for a large batch than for a small one.
+	Members int
+	// Beat counts the plans with members, this one included if it has any.
+	Beat int64
+
+	beats bool // it was made with members; they may have been named since
 }
 
 // Empty reports whether the plan holds no work. An empty plan is not a step: it takes no time.
-func (p *Plan) Empty() bool { return len(p.Work) == 0 }
+func (p *Plan) Empty() bool { return len(p.Work) == 0 && p.Members == 0 }
 
 // Scheduler forms the batches of one engine.
 type Scheduler interface {
@@ -74,12 +95,14 @@ type Scheduler interface {
 	Refuse(s *Seq) string
 	// Add puts s in the waiting queue.
 	Add(s *Seq)
-	// Plan picks the next step's work and takes the memory it needs. Up to Limits.InFlight plans may be in flight.
+	// Plan picks the next step's work and takes the memory it needs. Several plans may be in flight. A plan stays as
+	// it is until the first call of Plan after its Done; an empty one, which needs no Done, until the next call.
 	Plan(now sim.Time) *Plan
 	// Done reports that p, the oldest plan in flight, has run: each work item that samples has yielded one token.
 	Done(p *Plan, now sim.Time)
 	// Drop takes out a sequence that has finished or was aborted, whatever its state, and frees its memory. Finished
-	// sequences are dropped after Done, in batch order: it decides the eviction order.
+	// sequences are dropped after Done, in batch order: it decides the eviction order. Its ID is free at once; s itself
+	// may still be named by plans in flight, as long as its InFlight is not 0.
 	Drop(s *Seq)
 	// Load reads only: how many sequences run and wait.
 	Load() (running, waiting int)
@@ -91,16 +114,18 @@ type Scheduler interface {
 
 // Counters are running totals of a scheduler.
 type Counters struct {
-	Preemptions, RecomputedTokens int64
-	PrefixQueries, PrefixHits     int64 // tokens; first admissions only
+	Preemptions      int64
+	RecomputedTokens int64 // in the chunks that brought preempted sequences back to where they were
+	PrefixQueries    int64 // tokens looked up in the prefix cache, first admissions only; 0 without one
+	PrefixHits       int64 // of which were found
 }
 
 // Limits are the settings of a scheduler, named as vLLM names them.
 type Limits struct {
 	MaxNumBatchedTokens       int // token capacity of a step
 	MaxNumScheduledTokens     int // token budget of a step; 0: MaxNumBatchedTokens
-	MaxNumSeqs                int
-	MaxModelLen               int
+	MaxNumSeqs                int // sequences that may run
+	MaxModelLen               int // prompt and output tokens of a sequence; 0: no bound
 	LongPrefillTokenThreshold int // cap on one sequence's tokens in a step; 0: none
 	EnableChunkedPrefill      bool
 	SchedulerReserveFullISL   bool    // a whole known sequence must fit before it is admitted
@@ -110,6 +135,8 @@ type Limits struct {
 	AsyncScheduling           bool    // plan a step before the outputs of the one before are known
 	PipelineStages            int     // a sequence decodes at most once in so many steps; 0 and 1: every step
 	Window                    hardware.Window
+	// Named makes every plan name all its sequences, for those who want to see each token. It changes no step.
+	Named bool
 }
 
 // Batch are the settings of static batching.

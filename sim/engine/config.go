@@ -26,6 +26,10 @@ type Config struct {
 	// Blocks 0: no bound.
 	Blocks, BlockSize int
 
+	// Shared reports how many of the cached tokens that the running sequences read are read by another one, too, beyond
+	// the first to read each; nil: none are known of.
+	Shared func() int64
+
 	Frontend Frontend
 	Hooks    Hooks
 	// Check makes the engine verify its invariants after every step; a violation panics with the invariant's name.
@@ -35,6 +39,8 @@ type Config struct {
 // Frontend is the part of a request's path that is not the engine: HTTP, tokenisation and hand-over on the way in,
 // streaming on the way out.
 type Frontend struct {
-	Ingress   time.Duration // from the client's send to the scheduler's queue
+	PerToken  time.Duration // tokenisation, per token of the prompt; each API process works on one prompt after the other
+	Servers   int           // API processes; 0 means 1
+	Ingress   time.Duration // from there to the scheduler's queue, and all else that does not depend on the prompt
 	PerStream time.Duration // added to a first token for each sequence in its step: one process writes their chunks in turn
 }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/workload"
@@ -18,12 +20,18 @@ type Engine struct {
 	freeIDs []int32      // IDs whose life is over
 	retired []retirement // lives that are over, but may still be named by a plan in flight
 
-	flying  []flight   // the pipeline, oldest first
-	stages  []sim.Time // when each pipeline stage becomes free
-	lastEnd sim.Time   // end of the newest completed step
-	planned int64      // plans made so far
-	active  int        // requests in the scheduler
-	order   int64      // of submission
+	tokenisers []sim.Time // when each API process is done with the prompts that it was given
+
+	flying  []flight        // the pipeline, oldest first
+	stages  []sim.Time      // when each pipeline stage becomes free
+	lastEnd sim.Time        // end of the newest completed step
+	beat    int64           // newest completed beat of the scheduler's cohort
+	endings sim.Wheel[life] // unnamed lives by the beat in which their answers end by themselves
+	ending  []*life         // scratch
+	ghosts  int             // unnamed lives that were given up since the last drain: the batch at the head still counts them
+	planned int64           // plans made so far
+	active  int             // requests in the scheduler
+	order   int64           // of submission
 
 	asleep  bool      // nothing in flight: only an arrival or the alarm starts the loop again
 	alarm   sim.Timer // set while asleep, for alarmAt
@@ -44,6 +52,7 @@ func New(k *sim.Kernel, c Config) *Engine {
 	c.InFlight = max(c.InFlight, 1)
 	c.Stages = max(c.Stages, 1)
 	e := &Engine{kernel: k, c: c, stages: make([]sim.Time, c.Stages), asleep: true, alarmAt: sim.Never}
+	e.tokenisers = make([]sim.Time, max(c.Frontend.Servers, 1))
 	e.looping, e.landing = e.loop, e.land
 	return e
 }
@@ -75,9 +84,26 @@ func (e *Engine) Submit(r *workload.Request, done func(workload.Outcome)) {
 	if r.Timeout > 0 {
 		l.timer = e.kernel.After(r.Timeout, sim.Arrive, func() { e.abort(l) })
 	}
-	l.Queued = now.Add(e.c.Frontend.Ingress)
-	e.inbox = append(e.inbox, l)
+	l.Queued = e.tokenise(now, r.Tokens).Add(e.c.Frontend.Ingress)
+	at := len(e.inbox)
+	for at > 0 && e.inbox[at-1].Queued > l.Queued {
+		at-- // a short prompt overtakes a long one that another process tokenises
+	}
+	e.inbox = slices.Insert(e.inbox, at, l)
 	e.wakeAt(l.Queued)
+}
+
+// tokenise gives a prompt to the API process that is free first and returns when it is done with it.
+func (e *Engine) tokenise(now sim.Time, tokens int32) sim.Time {
+	first := 0
+	for i, free := range e.tokenisers {
+		if free < e.tokenisers[first] {
+			first = i
+		}
+	}
+	done := max(e.tokenisers[first], now).Add(time.Duration(tokens) * e.c.Frontend.PerToken)
+	e.tokenisers[first] = done
+	return done
 }
 
 // refuse says why a request can never be served, or "". The first checks are those of vLLM's API server, which answers
@@ -105,6 +131,10 @@ func (e *Engine) refuse(l *life) string {
 // abort is the client giving up. It sees the outcome now; the engine notices when it next drains its input.
 func (e *Engine) abort(l *life) {
 	now := e.kernel.Now()
+	if l.joined >= 0 && l.seq.Unnamed() {
+		e.ghosts++
+	}
+	e.catchUp(l)
 	e.end(l, workload.Outcome{Status: workload.Aborted, At: now})
 	e.aborts = append(e.aborts, l)
 	e.wakeAt(now)

@@ -16,12 +16,17 @@ type life struct {
 	tokens []kvcache.Run // backing store of seq.Tokens
 	done   func(workload.Outcome)
 	timer  sim.Timer
+	joined int64         // beats when it went unnamed; -1: plans name it
+	peg    peg           // files it under the beat in which its answer ends by itself
+	ready  sim.Time      // when its newest token leaves the last pipeline stage; kept with several stages only
 	lag    time.Duration // from the end of a step to its token's arrival at the client
 	want   int32         // tokens at which the answer ends
 	lost   int64         // plans made when it was last preempted; 0: not since its newest token
 	queued bool          // the scheduler holds the sequence
 	ended  bool          // the client has its outcome
 }
+
+type peg = sim.Peg[life]
 
 // begin opens a life for a request: a slot, a sequence, and the answer's run behind the prompt's.
 func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
@@ -30,9 +35,9 @@ func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
 		id := e.freeIDs[n-1]
 		e.freeIDs = e.freeIDs[:n-1]
 		l = e.lives[id]
-		*l = life{tokens: l.tokens[:0], Life: Life{Slot: id}}
+		*l = life{tokens: l.tokens[:0], Life: Life{Slot: id}, joined: -1}
 	} else {
-		l = &life{Life: Life{Slot: int32(len(e.lives))}}
+		l = &life{Life: Life{Slot: int32(len(e.lives))}, joined: -1}
 		e.lives = append(e.lives, l)
 	}
 	limit := r.MaxTokens

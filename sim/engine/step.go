@@ -6,12 +6,11 @@ import (
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
-	"github.com/servesim/servesim/sim/workload"
 )
 
-// A flight is a planned batch in the pipeline. An empty plan takes a place, but no time.
+// A flight is a planned batch in the pipeline. An empty one takes a place, but no time.
 type flight struct {
-	plan       *scheduler.Plan
+	plan       *scheduler.Plan // nil: the scheduler found nothing to do
 	cost       hardware.Cost
 	start, end sim.Time
 	number     int64 // counts plans from 1
@@ -79,12 +78,12 @@ func (e *Engine) fill(now sim.Time) bool {
 			}
 			continue
 		}
-		if !e.flying[0].plan.Empty() {
+		if e.flying[0].plan != nil {
 			return true
 		}
 		e.shift()
 	}
-	for len(e.flying) > 0 && e.flying[0].plan.Empty() {
+	for len(e.flying) > 0 && e.flying[0].plan == nil {
 		e.shift()
 	}
 	return len(e.flying) > 0
@@ -93,7 +92,7 @@ func (e *Engine) fill(now sim.Time) bool {
 // busy reports whether any batch with work is in flight.
 func (e *Engine) busy() bool {
 	for i := range e.flying {
-		if !e.flying[i].plan.Empty() {
+		if e.flying[i].plan != nil {
 			return true
 		}
 	}
@@ -125,7 +124,7 @@ func (e *Engine) drain(now sim.Time) {
 			kept = append(kept, l) // still on its way in; the inbox names it
 		}
 	}
-	e.aborts = kept
+	e.aborts, e.ghosts = kept, 0
 }
 
 // plan asks the scheduler for the next batch, puts it in the pipeline and reports whether it holds work.
@@ -138,6 +137,7 @@ func (e *Engine) plan(now sim.Time) bool {
 	}
 	for _, s := range p.Preempted {
 		l := e.lives[s.ID]
+		e.catchUp(l)
 		if h := e.c.Hooks.Preempted; h != nil {
 			h(now, &l.Life)
 		}
@@ -153,13 +153,22 @@ func (e *Engine) plan(now sim.Time) bool {
 			h(now, &l.Life)
 		}
 	}
-	f := flight{plan: p, number: e.planned}
+	f := flight{number: e.planned}
 	if !p.Empty() {
-		f.cost = e.c.Cost.Cost(p.Step)
-		f.start, f.end = e.pass(now, f.cost)
+		f.plan, f.cost = p, e.price(p.Step)
+		f.start, f.end = e.pass(e.inputsReady(p, now), f.cost)
+		e.claimOutputs(p, f.end)
 	}
 	e.flying = append(e.flying, f)
-	return !p.Empty()
+	return f.plan != nil
+}
+
+// price returns what a step costs.
+func (e *Engine) price(s hardware.Step) hardware.Cost {
+	if e.c.Shared != nil {
+		s.KVShared = min(e.c.Shared(), s.KVRead)
+	}
+	return e.c.Cost.Cost(s)
 }
 
 // pass sends a batch through the pipeline stages, each of which it may enter once its predecessor has left, and
@@ -179,11 +188,35 @@ func (e *Engine) pass(now sim.Time, c hardware.Cost) (start, end sim.Time) {
 	return start, end
 }
 
+// inputsReady returns the instant, now or later, at which the last stage has sampled every token that the plan feeds to
+// the first. With one stage that is whenever the stage is free.
+func (e *Engine) inputsReady(p *scheduler.Plan, now sim.Time) sim.Time {
+	if len(e.stages) > 1 {
+		for i := range p.Work {
+			now = max(now, e.lives[p.Work[i].Seq.ID].ready)
+		}
+	}
+	return now
+}
+
+// claimOutputs notes when the tokens that the plan samples will be known.
+func (e *Engine) claimOutputs(p *scheduler.Plan, end sim.Time) {
+	if len(e.stages) > 1 {
+		for i := range p.Work {
+			if w := &p.Work[i]; w.Samples {
+				e.lives[w.Seq.ID].ready = end
+			}
+		}
+	}
+}
+
 // shift takes the oldest batch out of the pipeline and reports it done.
 func (e *Engine) shift() flight {
 	f := e.flying[0]
 	e.flying = e.flying[:copy(e.flying, e.flying[1:])]
-	e.c.Scheduler.Done(f.plan, e.kernel.Now())
+	if f.plan != nil {
+		e.c.Scheduler.Done(f.plan, e.kernel.Now())
+	}
 	e.reap()
 	return f
 }
@@ -195,9 +228,9 @@ func (e *Engine) complete() {
 	if h := e.c.Hooks.Ran; h != nil {
 		h(e.ran(f))
 	}
-	e.lastEnd = f.end
 	done := e.shift()
 	e.deliver(done)
+	e.lastEnd, e.beat = done.end, done.plan.Beat
 	if e.c.Check {
 		e.verify(done)
 	}
@@ -211,68 +244,6 @@ func (e *Engine) ran(f *flight) Ran {
 	return Ran{
 		Start: f.start, End: f.end, Busy: f.end.Sub(max(f.start, e.lastEnd)),
 		Plan: f.plan, Cost: f.cost, Hidden: hidden,
-	}
-}
-
-// deliver hands out the step's tokens in batch order and ends the answers that are complete.
-func (e *Engine) deliver(f flight) {
-	var gap time.Duration
-	same := 0 // consecutive tokens with that gap
-	work := f.plan.Work
-	for i := range work {
-		if !work[i].Samples {
-			continue
-		}
-		l := e.lives[work[i].Seq.ID]
-		if l.ended {
-			continue // it ended a step ago; an asynchronous engine learns too late
-		}
-		if l.Emitted == 0 {
-			l.lag = time.Duration(len(work)) * e.c.Frontend.PerStream
-		}
-		at := f.end.Add(l.lag)
-		if l.Emitted > 0 {
-			if g := at.Sub(l.Last); g != gap {
-				e.gaps(gap, same)
-				gap, same = g, 0
-			}
-			same++
-		}
-		e.emit(l, at, f.number)
-	}
-	e.gaps(gap, same)
-}
-
-func (e *Engine) gaps(gap time.Duration, n int) {
-	if h := e.c.Hooks.Gap; h != nil && n > 0 {
-		h(gap, n)
-	}
-}
-
-// emit delivers one token, which reaches the client at instant at.
-func (e *Engine) emit(l *life, at sim.Time, number int64) {
-	l.Emitted++
-	l.Last = at
-	now := e.kernel.Now()
-	if l.Emitted == 1 {
-		l.First = at
-		if h := e.c.Hooks.FirstOut; h != nil {
-			h(now, &l.Life)
-		}
-	} else if l.lost > 0 && number > l.lost {
-		if h := e.c.Hooks.Resumed; h != nil {
-			h(now, &l.Life)
-		}
-	}
-	if number > l.lost {
-		l.lost = 0
-	}
-	if h := e.c.Hooks.TokenOut; h != nil {
-		h(now, &l.Life)
-	}
-	if l.Emitted == l.want {
-		e.end(l, workload.Outcome{Status: workload.Completed, At: at})
-		e.drop(l)
 	}
 }
 

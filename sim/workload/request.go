@@ -40,7 +40,8 @@ type Outcome struct {
 }
 
 // Server is what clients talk to: an engine, or a cluster of them. The request must stay unchanged until done is
-// called, once; done may be nil.
+// called, once; done may be nil. Afterwards the client may reuse the request and its prompt for another one, in a later
+// event.
 type Server interface {
 	Submit(r *Request, done func(Outcome))
 }

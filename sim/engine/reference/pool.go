@@ -92,8 +92,8 @@ func (p *Pool) Need(h kvcache.Hit, tokens int) int {
 }
 
 // Admit gives a new sequence its blocks, or changes nothing. It implements [kvcache.Cache].
-func (p *Pool) Admit(id kvcache.SeqID, prompt kvcache.Prompt, h kvcache.Hit, tokens, known, spare int) bool {
-	if p.Need(h, tokens)+spare > len(p.queue) {
+func (p *Pool) Admit(id kvcache.SeqID, prompt kvcache.Prompt, h kvcache.Hit, c kvcache.Claim) bool {
+	if p.Need(h, c.Tokens)+c.Spare > len(p.queue) {
 		return false
 	}
 	t := &table{tokens: prompt}
@@ -108,7 +108,7 @@ func (p *Pool) Admit(id kvcache.SeqID, prompt kvcache.Prompt, h kvcache.Hit, tok
 		t.chain = p.blocks[b].content
 	}
 	p.tables[id] = t
-	p.fill(t, tokens, known)
+	p.fill(t, c.Tokens, c.Known)
 	return true
 }
 

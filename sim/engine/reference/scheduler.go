@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 )
@@ -236,7 +237,7 @@ func (t *twin) enter(s *scheduler.Seq, budget int) int {
 	if t.limits.SchedulerReserveFullISL && whole > t.pool.Usage().Available() {
 		return 0
 	}
-	if !t.pool.Admit(s.ID, s.Tokens, hit, t.fitted(hit.Tokens+n), known, spare) {
+	if !t.pool.Admit(s.ID, s.Tokens, hit, kvcache.Claim{Tokens: t.fitted(hit.Tokens + n), Known: known, Spare: spare}) {
 		return 0
 	}
 	if s.Preemptions == 0 {

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/servesim/servesim/scenarios"
+)
+
+func newSchema(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of scenario files",
+		Long:  "Print the JSON schema of scenario files, for editors: in VS Code, yaml.schemas; elsewhere, the YAML language server.",
+		Args:  arguments(0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := e.stdout.Write(scenarios.Schema())
+			return err
+		},
+	}
+}

@@ -1,0 +1,116 @@
+package hardware
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// DoesNotFitError says that the weights of a model leave no room for a KV cache. Sizes are bytes per GPU.
+type DoesNotFitError struct {
+	Model, Device string
+	Weights       Dtype
+	Utilization   float64
+
+	Needed  int64    // weights
+	Room    int64    // what the device has for them and for a first block of cache; may be negative
+	Missing int64    // how much more it would have to have
+	TP      int      // the smallest tensor-parallel size on this device that fits, cache for one sequence included; 0: none
+	Devices []string // on which it would fit as it is, the same vendor's first, then by memory
+}
+
+// Error gives the missing memory and the remedies.
+func (e *DoesNotFitError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s in %s needs %.1f GiB of weights per GPU; %s has %.1f GiB for them at gpu_memory_utilization %g: %.1f GiB missing",
+		e.Model, e.Weights, gib(e.Needed), e.Device, gib(max(e.Room, 0)), e.Utilization, gib(e.Missing))
+	switch {
+	case e.TP > 0 && len(e.Devices) > 0:
+		fmt.Fprintf(&b, "; the smallest tensor_parallel_size that fits is %d (or use --gpu %s)", e.TP, e.Devices[0])
+	case e.TP > 0:
+		fmt.Fprintf(&b, "; the smallest tensor_parallel_size that fits is %d", e.TP)
+	case len(e.Devices) > 0:
+		fmt.Fprintf(&b, "; no tensor_parallel_size of this GPU fits; use --gpu %s", strings.Join(e.Devices, " or "))
+	default:
+		b.WriteString("; no known GPU holds it with any tensor_parallel_size tried; use narrower weights or pipeline parallelism")
+	}
+	return b.String()
+}
+
+// ContextTooLongError says that the KV cache cannot hold one sequence of max_model_len. Sizes are bytes per GPU.
+type ContextTooLongError struct {
+	Model             string
+	MaxModelLen       int
+	Needed, Available int64
+	Longest           int // tokens of the longest sequence that the cache holds
+}
+
+// Error gives the largest max_model_len that works.
+func (e *ContextTooLongError) Error() string {
+	return fmt.Sprintf("one sequence of max_model_len %d of %s needs %.2f GiB of KV cache per GPU, and %.2f GiB are left; "+
+		"use a max_model_len of at most %d, a higher gpu_memory_utilization, or more GPUs",
+		e.MaxModelLen, e.Model, gib(e.Needed), gib(e.Available), e.Longest)
+}
+
+func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
+
+// largestTP bounds the search for a tensor-parallel size that fits.
+const largestTP = 64
+
+// doesNotFit explains a plan without room.
+func doesNotFit(d Deployment, o MemoryOptions, m Memory) error {
+	room := m.Requested - m.Activations - m.NonTorch
+	if o.GraphsSubtracted {
+		room -= m.Graphs
+	}
+	e := &DoesNotFitError{
+		Model: d.Model.Name, Device: d.Device.Name, Weights: d.Weights, Utilization: o.Utilization,
+		Needed: m.Weights, Room: room, Missing: m.Weights - room,
+	}
+	if e.Missing <= 0 { // the weights fit, but not a block beside them
+		e.Missing += m.BlockBytes
+	}
+	for tp := 1; tp <= largestTP; tp *= 2 {
+		larger := d
+		larger.TP = tp
+		if tp > d.TP && larger.fits(o) {
+			e.TP = tp
+			break
+		}
+	}
+	e.Devices = devicesThatFit(d, o)
+	return e
+}
+
+// devicesThatFit lists the devices that d would fit on, those of its vendor first, then by memory.
+func devicesThatFit(d Deployment, o MemoryOptions) []string {
+	foreign := func(a Device) int {
+		if a.Vendor == d.Device.Vendor {
+			return 0
+		}
+		return 1
+	}
+	known := Devices()
+	slices.SortStableFunc(known, func(a, b Device) int {
+		return cmp.Or(cmp.Compare(foreign(a), foreign(b)), cmp.Compare(a.Memory, b.Memory))
+	})
+	var names []string
+	for _, a := range known {
+		other := d
+		other.Device = a
+		if a.Status != DatasheetOnly && other.fits(o) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// fits reports whether d has room for its weights and for one sequence of max_model_len.
+func (d Deployment) fits(o MemoryOptions) bool {
+	if d.Validate() != nil {
+		return false
+	}
+	m := divide(d, o)
+	return m.Blocks >= 1 && m.holdsOneSequence(d) == nil
+}

@@ -1,0 +1,76 @@
+package hardware
+
+import "slices"
+
+// CaptureSizes returns the token counts for which vLLM captures CUDA graphs: 1, 2, 4, then every 8th to 248, then every
+// 16th, up to min(2·max_num_seqs, 512 (1024 on data-centre Blackwell), max_num_batched_tokens); the token budget itself
+// is added where it is not larger.
+func CaptureSizes(maxNumSeqs, maxTokens int, blackwell bool) []int {
+	limit := 512
+	if blackwell {
+		limit = 1024
+	}
+	limit = min(limit, 2*maxNumSeqs, maxTokens)
+	var sizes []int
+	for n := 1; n <= limit; n = nextSize(n) {
+		sizes = append(sizes, n)
+	}
+	if maxTokens == limit && limit > 0 && !slices.Contains(sizes, limit) {
+		sizes = append(sizes, limit)
+	}
+	return sizes
+}
+
+func nextSize(n int) int {
+	switch {
+	case n < 8:
+		return 2 * n
+	case n < 256:
+		return n + 8
+	}
+	return n + 16
+}
+
+// What launching kernels one by one costs the CPU. Compiled kernels are launched by the CUDA runtime; in eager mode each
+// goes through Python first (users report 10–25 µs).
+const (
+	kernelsPerLayer = 12
+	compiledLaunch  = 6e-6
+	eagerLaunch     = 20e-6
+)
+
+// launches says which steps replay a captured graph, and what the others lose.
+type launches struct {
+	sizes        []int   // captured, ascending
+	floor, extra float64 // seconds of a step without a graph: that launching takes, that it adds
+}
+
+func newLaunches(d Deployment, s shard) launches {
+	layers := float64(s.layers)
+	l := launches{sizes: d.Graphs, floor: compiledLaunch * kernelsPerLayer * layers, extra: d.Host.UngraphedPerLayer * layers}
+	if d.eager() {
+		l.sizes, l.floor = nil, eagerLaunch*kernelsPerLayer*layers
+	}
+	return l
+}
+
+// eager reports whether d captures no graph at all.
+func (d Deployment) eager() bool { return d.Eager || len(d.Graphs) == 0 }
+
+// pad returns the token count that a step of n tokens is run with: the next captured size, or n itself when it is larger
+// than all of them.
+func (l *launches) pad(n int) int {
+	if i, _ := slices.BinarySearch(l.sizes, n); i < len(l.sizes) {
+		return l.sizes[i]
+	}
+	return n
+}
+
+// gaps returns how long the GPU idles between the kernels of a step of n tokens that keep it busy for the given time. It is
+// never done before its kernels have been launched.
+func (l *launches) gaps(n int, busy float64) float64 {
+	if k := len(l.sizes); k > 0 && n <= l.sizes[k-1] {
+		return 0
+	}
+	return max(l.floor-busy, l.extra)
+}

@@ -1,0 +1,107 @@
+package hardware
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// A price is what a piece of work costs: seconds by cause, and what it does in them. It fills a cache line.
+type price struct {
+	compute, weights, kv, network, overhead float64 // seconds
+	flops, bytes, joules                    float64
+}
+
+// seconds returns the whole time.
+func (p *price) seconds() float64 {
+	return p.compute + p.weights + p.kv + p.network + p.overhead
+}
+
+// add adds n times q.
+func (p *price) add(n float64, q price) {
+	p.compute += n * q.compute
+	p.weights += n * q.weights
+	p.kv += n * q.kv
+	p.network += n * q.network
+	p.overhead += n * q.overhead
+	p.flops += n * q.flops
+	p.bytes += n * q.bytes
+	p.joules += n * q.joules
+}
+
+// plus adds q.
+func (p *price) plus(q *price) {
+	p.compute += q.compute
+	p.weights += q.weights
+	p.kv += q.kv
+	p.network += q.network
+	p.overhead += q.overhead
+	p.flops += q.flops
+	p.bytes += q.bytes
+	p.joules += q.joules
+}
+
+// smooth joins two times that overlap imperfectly, (a^p + b^p)^(1/p), and returns what part of the whole belongs
+// to a: a^p : b^p. With a large p it is the maximum, with p = 1 the sum.
+func smooth(a, b, p float64) (whole, partOfA float64) {
+	hi, lo := max(a, b), min(a, b)
+	if hi <= 0 {
+		return 0, 0
+	}
+	r := math.Pow(lo/hi, p)
+	whole, partOfA = hi*math.Pow(1+r, 1/p), 1/(1+r)
+	if a < b {
+		partOfA = 1 - partOfA
+	}
+	return whole, partOfA
+}
+
+// nanoseconds rounds a span of at least zero seconds to the nearest nanosecond. It is the one place where prices become
+// time.
+func nanoseconds(s float64) time.Duration { return time.Duration(s*1e9 + 0.5) }
+
+// settle writes a price as integer time into c. The causes are cut to whole nanoseconds and overhead takes the rest, so
+// that they always add up to Device + Hop; a step of any work takes at least a nanosecond.
+func (p *price) settle(c *Cost, hop time.Duration) {
+	device := max(nanoseconds(p.seconds()), 1)
+	compute, weights := time.Duration(p.compute*1e9), time.Duration(p.weights*1e9)
+	kv, network := time.Duration(p.kv*1e9), time.Duration(p.network*1e9)
+	c.Device, c.Hop = device, hop
+	c.By.Compute, c.By.Weights, c.By.KVRead, c.By.Network = compute, weights, kv, network+hop
+	c.By.Overhead = device - compute - weights - kv - network
+	c.FLOPs, c.Bytes, c.Joules = p.flops, p.bytes, p.joules
+}
+
+// A table remembers the prices of a quantity: tokens, or sampled rows. Rows are worked out when first asked for, and
+// several simulations may share one: whoever comes second finds, or stores, the same price again.
+type table struct {
+	rows []atomic.Pointer[price]
+	work func(int) price
+}
+
+// newTable returns a table of 0…n; beyond it prices are worked out each time.
+func newTable(n int, work func(int) price) table {
+	return table{rows: make([]atomic.Pointer[price], n+1), work: work}
+}
+
+// addTo adds the price of n to p.
+func (t *table) addTo(p *price, n int) {
+	if uint(n) < uint(len(t.rows)) {
+		if q := t.rows[n].Load(); q != nil {
+			p.plus(q)
+			return
+		}
+	}
+	q := t.at(n)
+	p.plus(&q)
+}
+
+// at returns the price of n, and keeps it if there is a row for it.
+func (t *table) at(n int) price {
+	p := t.work(n)
+	if uint(n) < uint(len(t.rows)) {
+		kept := p
+		t.rows[n].Store(&kept)
+	}
+	return p
+}

@@ -1,0 +1,179 @@
+package hardware
+
+import (
+	"cmp"
+	"time"
+)
+
+// Roofline prices a step operator by operator. Each operator is bound by arithmetic or by memory, with a smooth
+// passage between the two, and starts after a time of its own:
+//
+//	t = t0 + (Tc^p + Tm^p)^(1/p)     (Ramp)
+//
+// Linear layers, element-wise kernels, experts and collectives depend on the number of tokens alone, the LM head on the
+// number of sampled rows alone: they are tables. Attention is linear in the sums of a Step. So a price costs the same
+// whatever the batch, and allocates nothing.
+//
+// A Roofline may be used by several simulations at once.
+type Roofline struct {
+	model  Model
+	shard  shard
+	window Window
+
+	linear table // by tokens
+	head   table // by sampled rows
+
+	attention attention
+	elements  elementwise
+	network   network
+	launches  launches
+	host      Host
+	power     power
+
+	blocks []block
+	last   matmul // LM head
+}
+
+// A block is one kind of transformer layer: what it computes besides attention.
+type block struct {
+	layers   float64
+	matmuls  []matmul
+	experts  *experts
+	elements float64 // element-wise kernels
+	perToken float64 // bytes that they move per token
+}
+
+// kernelTile is how many keys beyond a sliding window decode attention reads, because it works in whole tiles.
+const kernelTile = 128
+
+// The tables reach to the limits of the engine, to the usual ones where it names none; larger steps are worked out each
+// time, in about a microsecond.
+const (
+	largestTable = 1 << 16
+	usualTokens  = 8192
+	usualSeqs    = 1024
+)
+
+// NewRoofline returns the cost model of d, or every reason why d cannot be priced.
+func NewRoofline(d Deployment) (*Roofline, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	if err := d.checkKernels(); err != nil {
+		return nil, err
+	}
+	s := newShard(d)
+	r := &Roofline{
+		model: d.Model, shard: s,
+		elements: newElementwise(d.Device), network: newNetwork(d), launches: newLaunches(d, s),
+		host: d.Host, power: newPower(d.Device),
+		blocks: newBlocks(d, s),
+		last:   matmul{n: float64(ceilDiv(d.Model.Vocab, d.TP)), k: float64(d.Model.Hidden), by: d.Device.arithmetic(BF16)},
+	}
+	if d.Model.slidingLayers() > 0 {
+		r.window = Window{Keys: d.Model.Window, Tile: kernelTile}
+	}
+	if d.Model.MLA.KVRank > 0 {
+		a := newLatent(d, s)
+		r.attention = &a
+	} else {
+		a := newGrouped(d, s)
+		r.attention = &a
+	}
+	r.linear = newTable(min(cmp.Or(d.MaxNumBatchedTokens, usualTokens), largestTable), r.tokens)
+	r.head = newTable(min(cmp.Or(d.MaxNumSeqs, usualSeqs), largestTable), r.sample)
+	return r, nil
+}
+
+// Window returns how far back the model's sliding-window layers see, as Step's sums need it.
+func (r *Roofline) Window() Window { return r.window }
+
+// Cost prices a step on one GPU of the most loaded pipeline stage. A step without tokens costs nothing; any other takes
+// time on the device.
+func (r *Roofline) Cost(s Step) (c Cost) {
+	if s.Tokens <= 0 {
+		return c
+	}
+	var p price
+	r.linear.addTo(&p, s.Tokens)
+	if s.Sampled > 0 {
+		r.head.addTo(&p, s.Sampled)
+	}
+	r.attend(&p, &s)
+	gaps := r.launches.gaps(s.Tokens, p.seconds())
+	p.overhead += gaps
+	p.joules += r.power.idle * gaps
+	p.settle(&c, nanoseconds(r.network.hop(s.Tokens)))
+	seqs := float64(s.Seqs)
+	c.Exposed = nanoseconds(r.host.ExposedBase + r.host.ExposedPerSeq*seqs)
+	c.Host = nanoseconds(r.host.HiddenBase + r.host.HiddenPerSeq*seqs)
+	return c
+}
+
+var _ CostModel = (*Roofline)(nil)
+
+// attend adds the attention of every layer.
+func (r *Roofline) attend(p *price, s *Step) {
+	n, chunks := float64(s.Decodes), s.ChunkRows > 0
+	start := float64(r.shard.layers) * r.attention.start(n, chunks)
+	p.overhead += start
+	p.joules += r.power.idle * start
+	full, sliding := float64(r.shard.full), float64(r.shard.sliding)
+	if n > 0 {
+		r.addAttention(p, full, r.attention.decode(n, float64(s.KVRead), float64(s.KVShared)))
+		if sliding > 0 {
+			r.addAttention(p, sliding, r.attention.decode(n, float64(s.WindowKVRead), 0))
+		}
+	}
+	if chunks {
+		rows := float64(s.ChunkRows)
+		r.addAttention(p, full, r.attention.prefill(rows, float64(s.AttnPairs), float64(s.PrefillKV)))
+		if sliding > 0 {
+			r.addAttention(p, sliding, r.attention.prefill(rows, float64(s.WindowPairs), float64(s.WindowPrefillKV)))
+		}
+	}
+}
+
+// addAttention adds so many layers of k.
+func (r *Roofline) addAttention(p *price, layers float64, k kernel) {
+	p.compute += layers * k.compute
+	p.kv += layers * k.kv
+	p.flops += layers * k.flops
+	p.bytes += layers * k.bytes
+	p.joules += layers * r.power.joules(k.compute+k.kv, k.flops, k.bytes)
+}
+
+// tokens prices what depends on the number of tokens alone. A CUDA graph runs them padded to a captured size.
+func (r *Roofline) tokens(n int) price {
+	m := float64(r.launches.pad(n))
+	hidden := float64(r.model.Hidden)
+	p := r.elements.price(1, embedBytes*m*hidden)
+	reduce := r.network.allReduce(2 * m * hidden)
+	for _, b := range r.blocks {
+		for _, g := range b.matmuls {
+			p.add(b.layers, g.price(m))
+		}
+		if b.experts != nil {
+			p.add(b.layers, b.experts.price(m))
+		}
+		p.add(b.layers, r.elements.price(b.elements, b.perToken*m))
+		if r.shard.tp > 1 {
+			p.add(2*b.layers, reduce) // after attention, and after the MLP or the experts
+		}
+	}
+	return p
+}
+
+// sample prices the LM head and the sampler for n rows.
+func (r *Roofline) sample(n int) price {
+	m := float64(n)
+	p := r.last.price(m)
+	p.add(1, r.elements.price(logitPasses, logitPasses*logitBytes*m*float64(r.model.Vocab)))
+	return p
+}
+
+// Price returns the time of a step on the GPU and to the next stage; the host is left out.
+func (r *Roofline) Price(s Step) time.Duration {
+	c := r.Cost(s)
+	return c.Device + c.Hop
+}

@@ -1,0 +1,104 @@
+package kvcache
+
+// Most blocks hold what no other sequence will ever ask for: the rest of a prompt that occurs once, an answer. While a
+// sequence holds such blocks they are a number. When it gives them up they become an extent, which stands in the ring of
+// findable blocks and in the index as one block does, its first: one entry for what may be thousands. As the tail of a
+// sequence is overwritten first, an extent is overwritten by counting down.
+//
+// Only a sequence that was preempted comes back for its extent. What it then adopts, computes anew and leaves behind are
+// single blocks. So whoever meets an extent in a lookup breaks it into its blocks, each under its own hash and in its
+// place in the ring; nothing of that can be seen from outside.
+type extent struct {
+	blocks int    // how many are left, the first one included
+	start  cursor // stands before the first one
+	runs   Prompt // what they hold, from there on
+}
+
+// leave takes from a sequence the blocks that it has only counted. Those that are full of known tokens stay behind.
+func (p *Pool) leave(s *sequence) {
+	n := 0
+	if s.own > 0 {
+		n = max(s.findable-s.shared, 0)
+	}
+	p.blanks += s.own - n
+	s.own = 0
+	if n == 0 {
+		return
+	}
+	e := p.vacancy()
+	x := &p.extents[e]
+	x.blocks, x.start = n, s.end
+	x.start.run = 0
+	x.runs = append(x.runs[:0], s.prompt[s.end.run:]...)
+	p.keep(block{key: s.first, extent: e}, 0)
+	p.cached += n
+}
+
+// vacancy returns an extent that is not in use.
+func (p *Pool) vacancy() (e int32) {
+	if n := len(p.vacant) - 1; n >= 0 {
+		e, p.vacant = p.vacant[n], p.vacant[:n]
+		return e
+	}
+	p.extents = append(p.extents, extent{})
+	return int32(len(p.extents) - 1)
+}
+
+// keep puts a block that nobody holds into the index, and into the ring before block `next`. It returns its name.
+func (p *Pool) keep(k block, next int32) int32 {
+	b := p.name()
+	p.blocks[b] = k
+	p.index.add(p.blocks, b)
+	p.link(b, next)
+	return b
+}
+
+// shrink overwrites the last n blocks of an extent.
+func (p *Pool) shrink(b int32, n int) {
+	e := p.blocks[b].extent
+	x := &p.extents[e]
+	if x.blocks -= n; x.blocks == 0 {
+		p.vacant = append(p.vacant, e)
+		p.unlink(b)
+		p.forget(b)
+	}
+}
+
+// split breaks an extent into its blocks.
+func (p *Pool) split(b int32) {
+	e := p.blocks[b].extent
+	x := &p.extents[e]
+	p.blocks[b].extent = 0
+	p.vacant = append(p.vacant, e)
+	at := x.start
+	at.next(x.runs, p.size) // that is b
+	for range x.blocks - 1 {
+		k, _ := at.next(x.runs, p.size)
+		b = p.keep(block{key: k}, b) // behind it in the sequence, before it in the ring
+	}
+}
+
+// find returns the block that was registered first under a key and still exists, or 0.
+func (p *Pool) find(k key) int32 {
+	b := p.index.find(k)
+	if p.blocks[b].extent != 0 {
+		p.split(b)
+	}
+	return b
+}
+
+// returns reports whether the cache still has blocks that a sequence left behind when it was preempted: those of the
+// content of its first private block. If so, the sequence tells its private blocks apart from now on.
+func (p *Pool) returns(s *sequence) bool {
+	first := s.end
+	s.first, _ = first.next(s.prompt, p.size)
+	if p.find(s.first) == 0 {
+		return false
+	}
+	t := &s.tables[0]
+	for ; s.own > 0; s.own-- {
+		t.blocks = append(t.blocks, p.name())
+	}
+	s.apart = true
+	return true
+}

@@ -1,0 +1,177 @@
+package scenarios
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim/workload"
+)
+
+// An Experiment is a scenario that has been resolved and can be run, any number of times: nothing in it changes.
+type Experiment struct {
+	Scenario   *Scenario // with every setting that was left to the profile filled in
+	Deployment hardware.Deployment
+	Memory     hardware.Memory
+	Limits     scheduler.Limits
+	Workload   workload.Spec
+	Profile    Profile
+	Provenance Provenance
+	Warnings   []string // how names were understood, and what has no effect
+
+	cost *hardware.Roofline
+}
+
+// Build resolves the scenario into an experiment. The error, when there is one, is of type Mistakes.
+func (s *Scenario) Build() (*Experiment, error) { return s.build(new(Shared)) }
+
+func (s *Scenario) build(shared *Shared) (*Experiment, error) {
+	x, found := s.deploy(nil)
+	if err := found.err(); err != nil {
+		return nil, err
+	}
+	plan, err := x.plan()
+	if err != nil {
+		return nil, err
+	}
+	cost, err := shared.cost(x.Deployment)
+	if err != nil {
+		return nil, x.refused(err)
+	}
+	spec, err := x.load(shared)
+	if err != nil {
+		return nil, err
+	}
+	e := &Experiment{
+		Scenario: x.s, Deployment: x.Deployment, Memory: plan, Workload: spec, Profile: x.profile,
+		Provenance: provenance(x), cost: cost,
+	}
+	e.Limits = x.limits(plan, cost)
+	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), spec.Notes())
+	return e, nil
+}
+
+func (x *deployment) refused(err error) error {
+	var m Mistakes
+	for _, e := range flatten(err) {
+		m.at(x.s, "engine", "%v", e)
+	}
+	return m.err()
+}
+
+// load reads the trace, if there is one, resolves the workload and checks it.
+func (x *deployment) load(shared *Shared) (workload.Spec, error) {
+	s, w := x.s, &x.s.Workload
+	var trace *workload.Trace
+	if w.Arrivals.Name == "trace" {
+		var err error
+		if trace, err = shared.trace(s); err != nil {
+			var m Mistakes
+			m.at(s, "workload.arrivals.file", "%v", err)
+			return workload.Spec{}, m
+		}
+	}
+	spec := s.spec(trace)
+	if _, err := workload.New(spec, nil); err != nil {
+		return spec, s.workloadMistakes(err).err()
+	}
+	w.Requests = spec.Requests
+	if trace == nil {
+		w.Rate = s.rate()
+	}
+	w.Arrivals.Rescale = switchTo(w.Arrivals.Rescale.Or(w.Arrivals.Name == "gamma"))
+	return spec, nil
+}
+
+// azureConversationName is how scenarios name the embedded trace.
+const azureConversationName = "azure-2023-conversation"
+
+// trace opens the trace that the scenario names: an embedded one, or a file, gzipped or not. The file's path is in the
+// scenario already; name is what messages call it.
+func (s *Scenario) trace(name string) (*workload.Trace, error) {
+	a := &s.Workload.Arrivals
+	text := azureConversation
+	if a.File != azureConversationName {
+		var err error
+		if text, err = os.ReadFile(a.File); err != nil {
+			return nil, errors.New(name + ": cannot be read: " + unwrapPath(err).Error())
+		}
+	}
+	var r io.Reader = bytes.NewReader(text)
+	if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, errors.New(name + ": is not a gzip file that can be read: " + err.Error())
+		}
+		r = z
+	}
+	format := a.Format
+	if format == "auto" {
+		format = ""
+	}
+	return workload.ReadTrace(name, r, format)
+}
+
+// limits are the scheduler's settings.
+func (x *deployment) limits(plan hardware.Memory, cost *hardware.Roofline) scheduler.Limits {
+	e := &x.s.Engine
+	return scheduler.Limits{
+		MaxNumBatchedTokens:       x.MaxNumBatchedTokens,
+		MaxNumScheduledTokens:     min(e.MaxNumScheduledTokens, x.MaxNumBatchedTokens),
+		MaxNumSeqs:                x.MaxNumSeqs,
+		MaxModelLen:               x.MaxModelLen,
+		LongPrefillTokenThreshold: e.LongPrefillTokenThreshold,
+		EnableChunkedPrefill:      e.EnableChunkedPrefill == On,
+		SchedulerReserveFullISL:   e.SchedulerReserveFullISL == On,
+		Watermark:                 e.Watermark,
+		NumGPUBlocks:              plan.Blocks,
+		Priority:                  e.SchedulingPolicy == "priority",
+		AsyncScheduling:           x.async(),
+		PipelineStages:            x.PP,
+		Window:                    cost.Window(),
+	}
+}
+
+// async reports whether steps are planned ahead: only the V1 scheduler can.
+func (x *deployment) async() bool {
+	return x.s.Engine.AsyncScheduling == On && x.s.Scheduler.Name == "chunked"
+}
+
+// Pool returns a cold KV pool of one engine. Block 0 of vLLM's pool is never handed out.
+func (x *Experiment) Pool() *kvcache.Pool {
+	var groups []kvcache.Group
+	for _, g := range x.Memory.Groups {
+		groups = append(groups, kvcache.Group{Window: g.Window})
+	}
+	return kvcache.New(kvcache.Config{
+		Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
+		PrefixCaching: x.Scenario.Engine.EnablePrefixCaching == On, Groups: groups,
+		InFlight: x.inFlight() * x.Limits.MaxNumBatchedTokens,
+	})
+}
+
+// inFlight returns the batches in the pipeline: one per stage, and one more when the next is planned ahead.
+func (x *Experiment) inFlight() int {
+	if x.Limits.AsyncScheduling {
+		return x.Deployment.PP + 1
+	}
+	return x.Deployment.PP
+}
+
+func (x *Experiment) scheduler(cache kvcache.Cache, named bool) scheduler.Scheduler {
+	limits := x.Limits
+	limits.Named = named
+	switch s := x.Scenario.Scheduler; s.Name {
+	case "static":
+		return scheduler.Static(limits, scheduler.Batch{MaxBatch: s.MaxBatch, Timeout: s.Timeout, PadTo: s.PadTo, EarlyExit: s.EarlyExit}, cache)
+	case "continuous":
+		return scheduler.Continuous(limits, cache)
+	}
+	return scheduler.Chunked(limits, cache)
+}

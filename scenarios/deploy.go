@@ -1,0 +1,292 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/servesim/servesim/hardware"
+)
+
+// A deployment is one engine as the scenario resolves to: every setting that was left to the profile has its value.
+type deployment struct {
+	s       *Scenario // a copy with the settings filled in
+	profile Profile
+	hardware.Deployment
+	notes []string // how names and settings were understood
+}
+
+// deploy resolves model, GPU and engine settings, and returns everything that is wrong with them. Sections that are known
+// to hold mistakes are not looked at again, nor what depends on them; wrong may be nil.
+func (s *Scenario) deploy(wrong func(section string) bool) (*deployment, Mistakes) {
+	if wrong == nil {
+		wrong = func(string) bool { return false }
+	}
+	var m Mistakes
+	copied := *s
+	x := &deployment{s: &copied}
+	x.profile, _ = FindProfile(s.Engine.Profile)
+	x.readOverlay(&m)
+	x.s.Engine.Profile = x.profile.Name
+	if x.s.Scheduler.Name == "" {
+		x.s.Scheduler.Name = x.profile.Scheduler
+	}
+	if !wrong("model") {
+		x.model(&m)
+	}
+	if !wrong("hardware") {
+		x.device(&m)
+		x.link(&m)
+	}
+	if len(m) > 0 || wrong("model") || wrong("hardware") || wrong("engine") || wrong("scheduler") {
+		return x, m
+	}
+	x.overlayDevice()
+	x.settings(&m)
+	x.checkStart(&m)
+	x.host()
+	if len(m) == 0 {
+		x.validate(&m)
+	}
+	return x, m
+}
+
+func (m *Mistakes) at(s *Scenario, path, format string, args ...any) {
+	m.add(s.place(path), path, format, args...)
+}
+
+// model finds the model: a file if the name looks like one, else a known name.
+func (x *deployment) model(m *Mistakes) {
+	s := x.s
+	var stored hardware.Dtype
+	var err error
+	if strings.HasSuffix(s.Model, ".json") {
+		x.Model, stored, err = s.readModel()
+	} else {
+		var note string
+		x.Model, stored, note, err = hardware.FindModel(s.Model)
+		x.note(note)
+	}
+	if err != nil {
+		m.at(s, "model", "%v (or the path of a config.json)", err)
+		return
+	}
+	x.Weights = stored
+	if x.Weights == "" {
+		x.Weights = x.Model.Dtype
+	}
+	if q, err := hardware.ParseDtype(s.Engine.Quantization); err != nil {
+		m.at(s, "engine.quantization", "%v", err)
+	} else if q != "" {
+		x.Weights = q
+	}
+	if d, err := hardware.ParseDtype(s.Engine.Dtype); err == nil && d != "" && !x.Weights.Narrow() {
+		x.Weights = d
+	}
+	x.KV = hardware.BF16
+	if d, err := hardware.ParseDtype(s.Engine.KVCacheDtype); err == nil && d != "" {
+		x.KV = d
+	} else if x.Weights == hardware.FP16 {
+		x.KV = hardware.FP16
+	}
+}
+
+// readModel reads a config.json. Its path in the resolved configuration is absolute, so that the configuration runs
+// from anywhere.
+func (s *Scenario) readModel() (hardware.Model, hardware.Dtype, error) {
+	path := s.resolvePath("model", s.Model)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return hardware.Model{}, "", errors.New(s.Model + ": cannot be read: " + unwrapPath(err).Error())
+	}
+	s.Model = path
+	name := strings.TrimSuffix(filepath.Base(path), ".json")
+	if name == "config" {
+		name = filepath.Base(filepath.Dir(path))
+	}
+	return hardware.ParseConfig(bytes.NewReader(text), name)
+}
+
+// resolvePath returns the absolute path of a file that a value names: relative to the scenario's own file, or to the
+// working directory when a flag set it.
+func (s *Scenario) resolvePath(field, file string) string {
+	if !filepath.IsAbs(file) && s.place(field).origin == "" {
+		file = filepath.Join(s.dir, file)
+	}
+	if abs, err := filepath.Abs(file); err == nil {
+		return abs
+	}
+	return file
+}
+
+func (x *deployment) note(text string) {
+	if text != "" {
+		x.notes = append(x.notes, text)
+	}
+}
+
+// device finds the GPU, or makes one of the columns given.
+func (x *deployment) device(m *Mistakes) {
+	s, g := x.s, &x.s.Hardware.GPU
+	own := *g
+	own.Name = ""
+	d, note, err := hardware.FindDevice(g.Name)
+	if own == (GPU{}) {
+		x.note(note)
+		if err != nil {
+			m.at(s, "hardware.gpu", "%v (or a mapping with the numbers of your card)", err)
+			return
+		}
+		x.Device = d
+		x.kernels(m)
+		return
+	}
+	if err != nil || !s.Explicit("hardware.gpu.name") {
+		d = hardware.Device{Name: "custom"} // not a known card: all of its numbers are given
+		if s.Explicit("hardware.gpu.name") {
+			d.Name = g.Name
+		}
+	}
+	g.onto(&d)
+	if d, err = d.Assume(); err != nil {
+		for _, e := range flatten(err) {
+			m.at(s, "hardware.gpu", "%v", e)
+		}
+		return
+	}
+	x.Device = d
+	x.note(d.Name + " is a card of your own: its kernel efficiencies are assumed from its generation")
+}
+
+// onto puts the columns that were given in place of the device's own numbers.
+func (g *GPU) onto(d *hardware.Device) {
+	set := func(to *float64, v, scale float64) {
+		if v > 0 {
+			*to = v * scale
+		}
+	}
+	text := func(to *string, v string) {
+		if v != "" {
+			*to = v
+		}
+	}
+	text(&d.Vendor, g.Vendor)
+	text(&d.Arch, g.Arch)
+	text(&d.Link.Name, g.LinkType)
+	text(&d.Source, g.Source)
+	text(&d.Note, g.Note)
+	set(&d.BF16, g.BF16TFLOPS, 1e12)
+	set(&d.FP8, g.FP8TFLOPS, 1e12)
+	set(&d.INT8, g.INT8TOPS, 1e12)
+	set(&d.FP4, g.FP4TFLOPS, 1e12)
+	set(&d.Bandwidth, g.MemBWTBs, 1e12)
+	set(&d.Link.Bandwidth, g.LinkGBs, 1e9)
+	set(&d.PCIe, g.PCIeGBs, 1e9)
+	set(&d.TDP, g.TDPW, 1)
+	set(&d.USDPerHour, g.USDPerHTyp, 1)
+	if g.SM > 0 {
+		d.SMs = int(g.SM)
+	}
+	if g.L2MB > 0 {
+		d.L2 = int64(g.L2MB * (1 << 20))
+	}
+	switch {
+	case g.MemMiBReported > 0:
+		d.Memory = int64(g.MemMiBReported * (1 << 20))
+	case g.MemGB > 0:
+		d.Memory = int64(g.MemGB * 1e9)
+	}
+}
+
+// kernels puts older generations of kernels in place, where the scenario asks for them.
+func (x *deployment) kernels(m *Mistakes) {
+	want := x.s.Hardware.Kernels
+	older := func(path, generation string) (hardware.Kernels, bool) {
+		if generation == "default" {
+			return hardware.Kernels{}, false
+		}
+		k, err := hardware.KernelsOf(x.Device.Name, generation)
+		if err != nil {
+			m.at(x.s, path, "%v", err)
+		}
+		return k, err == nil
+	}
+	k := &x.Device.Kernels
+	if old, ok := older("hardware.kernels.gemm", want.GEMM); ok {
+		k.GEMM, k.GEMMFP8, k.MoE = old.GEMM, old.GEMMFP8, old.MoE
+	}
+	if old, ok := older("hardware.kernels.attention", want.Attention); ok {
+		k.DecodeMemory, k.DecodeMemoryFP8, k.DecodeT0, k.DecodeTau = old.DecodeMemory, old.DecodeMemoryFP8, old.DecodeT0, old.DecodeTau
+		k.PrefillCompute, k.PrefillT0, k.PrefillL0, k.PrefillHead64 = old.PrefillCompute, old.PrefillT0, old.PrefillL0, old.PrefillHead64
+	}
+}
+
+// links between nodes that have a name: per GPU and direction. Sources: InfiniBand NDR (400 Gb/s) and HDR (200 Gb/s), RoCE at
+// the same line rates, 100 Gb/s Ethernet; latencies are typical of NCCL across one switch.
+var links = []hardware.Link{
+	{Name: "ib-ndr", Bandwidth: 50e9, Latency: 5e-6},
+	{Name: "ib-hdr", Bandwidth: 25e9, Latency: 5e-6},
+	{Name: "ib-xdr", Bandwidth: 100e9, Latency: 5e-6},
+	{Name: "roce-400", Bandwidth: 50e9, Latency: 8e-6},
+	{Name: "roce-200", Bandwidth: 25e9, Latency: 8e-6},
+	{Name: "eth-100", Bandwidth: 12.5e9, Latency: 25e-6},
+}
+
+func (x *deployment) link(m *Mistakes) {
+	s, in := x.s, &x.s.Hardware.Internode
+	x.GPUsPerNode = s.Hardware.GPUsPerNode
+	known := false
+	var names []string
+	for _, l := range links {
+		names = append(names, l.Name)
+		if strings.EqualFold(l.Name, in.Name) {
+			x.Internode, known = l, true
+		}
+	}
+	if !known && (in.Bandwidth == 0 || s.Explicit("hardware.internode.name")) {
+		m.at(s, "hardware.internode", "unknown link %q%s; known are %s, or give bandwidth and latency", in.Name, didYouMean(in.Name, names), strings.Join(names, ", "))
+		return
+	}
+	if in.Bandwidth > 0 {
+		x.Internode.Bandwidth = float64(in.Bandwidth)
+	}
+	if s.Explicit("hardware.internode.latency") {
+		x.Internode.Latency = in.Latency.Seconds()
+	} else {
+		in.Latency = time.Duration(x.Internode.Latency * 1e9)
+	}
+	if in.Bandwidth == 0 {
+		in.Bandwidth = Bandwidth(x.Internode.Bandwidth)
+	}
+}
+
+func (x *deployment) host() {
+	x.Host = x.profile.Host
+	if x.TP*x.PP > 1 {
+		x.Host.HiddenBase += x.profile.Workers.Seconds()
+	}
+	x.ExpertSkew = servedSkew(x.Model)
+	if !x.s.Explicit("frontend.api_servers") && x.s.Engine.APIServerCount > 0 {
+		x.s.Frontend.APIServers = x.s.Engine.APIServerCount
+	}
+	x.s.Engine.APIServerCount = x.s.Frontend.APIServers
+}
+
+// validate lets the hardware package refuse what no such engine could be, and gives each refusal its place.
+func (x *deployment) validate(m *Mistakes) {
+	for _, e := range flatten(x.Validate()) {
+		text, path := e.Error(), "engine"
+		if strings.HasPrefix(text, "expert parallelism") {
+			path = "engine.enable_expert_parallel"
+		}
+		for _, key := range children("engine") {
+			if rest, ok := strings.CutPrefix(text, key+" "); ok {
+				text, path = rest, join("engine", key)
+			}
+		}
+		m.at(x.s, path, "%s", text)
+	}
+}

@@ -1,0 +1,55 @@
+package scenarios
+
+import "math"
+
+var inf = math.Inf(1)
+
+var (
+	schedulerNames  = []string{"chunked", "continuous", "static"}
+	laterSchedulers = []string{"disaggregated", "orca", "sarathi", "sjf", "edf", "fair", "priority", "mlfq", "sglang", "prefill-first", "decode-first"}
+)
+
+// engineFields are vLLM's server settings, and those that vLLM has removed.
+func engineFields() []field {
+	table := []field{
+		{path: "engine.profile", into: func(s *Scenario) any { return &s.Engine.Profile }, def: "vllm-v1", choices: profileNames(), planned: []string{"sglang", "tensorrt-llm", "orca", "sarathi", "static"}, doc: "The engine and its version: defaults, host costs and behaviour."},
+		{path: "engine.dtype", into: func(s *Scenario) any { return &s.Engine.Dtype }, def: "auto", choices: []string{"auto", "bfloat16", "float16", "half"}, doc: "Format of weights and activations."},
+		{path: "engine.quantization", into: func(s *Scenario) any { return &s.Engine.Quantization }, def: "auto", choices: []string{"auto", "none", "fp8", "int8", "awq", "gptq", "mxfp4", "nvfp4"}, doc: "Format of the weights; auto = as the model's name says."},
+		{path: "engine.kv_cache_dtype", into: func(s *Scenario) any { return &s.Engine.KVCacheDtype }, def: "auto", choices: []string{"auto", "bfloat16", "float16", "fp8", "fp8_e4m3", "fp8_e5m2"}, doc: "Format of the KV cache; auto = 16 bits."},
+		{path: "engine.tensor_parallel_size", into: func(s *Scenario) any { return &s.Engine.TensorParallelSize }, def: "1", limit: atLeastOne, doc: "GPUs that share every layer."},
+		{path: "engine.pipeline_parallel_size", into: func(s *Scenario) any { return &s.Engine.PipelineParallelSize }, def: "1", limit: atLeastOne, doc: "Stages of layers, one after the other."},
+		{path: "engine.data_parallel_size", def: "1", doc: "Copies of the attention layers."},
+		{path: "engine.enable_expert_parallel", into: func(s *Scenario) any { return &s.Engine.EnableExpertParallel }, def: "false", doc: "Whole experts on each GPU instead of slices of all."},
+		{path: "engine.max_num_seqs", into: func(s *Scenario) any { return &s.Engine.MaxNumSeqs }, def: "auto", words: autoWord, limit: atLeastOne, doc: "Most sequences that run at once."},
+		{path: "engine.max_num_batched_tokens", into: func(s *Scenario) any { return &s.Engine.MaxNumBatchedTokens }, def: "auto", words: autoWord, limit: atLeastOne, doc: "Token capacity of a step."},
+		{path: "engine.max_num_scheduled_tokens", into: func(s *Scenario) any { return &s.Engine.MaxNumScheduledTokens }, def: "auto", words: autoWord, limit: atLeastOne, doc: "Token budget of a step; auto = max_num_batched_tokens."},
+		{path: "engine.max_model_len", into: func(s *Scenario) any { return &s.Engine.MaxModelLen }, def: "model", words: []word{{"model", 0}, {"auto", -1}, {"-1", -1}}, limit: atLeastOne, doc: "Longest sequence; model = what the model allows, auto = the longest that fits the KV pool."},
+		{path: "engine.long_prefill_token_threshold", into: func(s *Scenario) any { return &s.Engine.LongPrefillTokenThreshold }, def: "0", limit: notNegative, doc: "Most tokens of one sequence in a step; 0 = no bound."},
+		{path: "engine.gpu_memory_utilization", into: func(s *Scenario) any { return &s.Engine.GPUMemoryUtilization }, def: "auto", words: autoWord, limit: fraction, doc: "Share of all GPU memory that the engine takes."},
+		{path: "engine.kv_cache_memory_bytes", into: func(s *Scenario) any { return &s.Engine.KVCacheMemoryBytes }, def: "auto", words: []word{{"auto", 0}, {"none", 0}}, limit: positive, doc: "Size of the KV pool per GPU, in place of what the memory plan leaves."},
+		{path: "engine.num_gpu_blocks_override", into: func(s *Scenario) any { return &s.Engine.NumGPUBlocksOverride }, def: "auto", words: []word{{"auto", 0}, {"none", 0}}, limit: atLeastOne, doc: "Size of the KV pool in blocks, in place of what the memory plan leaves."},
+		{path: "engine.block_size", into: func(s *Scenario) any { return &s.Engine.BlockSize }, def: "16", words: []word{{"auto", 16}}, limit: limit{"be a power of two from 1 to 1024", isBlockSize}, doc: "Tokens in a KV block."},
+		{path: "engine.watermark", into: func(s *Scenario) any { return &s.Engine.Watermark }, def: "0", limit: belowOne, doc: "Share of all blocks that an admission leaves free."},
+		{path: "engine.scheduler_reserve_full_isl", into: func(s *Scenario) any { return &s.Engine.SchedulerReserveFullISL }, def: "auto", words: autoWord, doc: "Admit a prompt only when all of it fits."},
+		{path: "engine.enable_chunked_prefill", into: func(s *Scenario) any { return &s.Engine.EnableChunkedPrefill }, def: "auto", words: autoWord, doc: "Split prompts over steps."},
+		{path: "engine.enable_prefix_caching", into: func(s *Scenario) any { return &s.Engine.EnablePrefixCaching }, def: "auto", words: autoWord, doc: "Find the KV of shared beginnings again."},
+		{path: "engine.scheduling_policy", into: func(s *Scenario) any { return &s.Engine.SchedulingPolicy }, def: "fcfs", choices: []string{"fcfs", "priority"}, doc: "Order of the waiting queue."},
+		{path: "engine.async_scheduling", into: func(s *Scenario) any { return &s.Engine.AsyncScheduling }, def: "auto", words: autoWord, doc: "Plan a step before the outputs of the one before are known."},
+		{path: "engine.enforce_eager", into: func(s *Scenario) any { return &s.Engine.EnforceEager }, def: "false", doc: "No CUDA graphs."},
+		{path: "engine.cudagraph_capture_sizes", into: func(s *Scenario) any { return &s.Engine.CUDAGraphCaptureSizes }, doc: "Token counts for which graphs are captured, a list."},
+		{path: "engine.api_server_count", into: func(s *Scenario) any { return &s.Engine.APIServerCount }, def: "auto", words: autoWord, limit: atLeastOne, doc: "API processes; auto = frontend.api_servers."},
+		{path: "engine.kv_offloading_size", def: "none", doc: "Host memory for KV, GiB."},
+		{path: "engine.speculative_config", def: "none", doc: "Speculative decoding."},
+		{path: "engine.stream_interval", def: "1", doc: "Tokens per chunk that is streamed."},
+		{path: "engine.hf_overrides", def: "none", doc: "Changes to the model's config.json."},
+	}
+	for _, r := range removedFlags {
+		table = append(table, field{path: "engine." + r.key(), removed: true, doc: "Removed from vLLM; read over with a warning."})
+	}
+	return table
+}
+
+func isBlockSize(v float64) bool {
+	n := int(v)
+	return v == float64(n) && n >= 1 && n <= 1024 && n&(n-1) == 0
+}

@@ -1,0 +1,142 @@
+package scenarios
+
+import "strings"
+
+// A knob is a setting that acts only under some schedulers, arrivals or laws. A simulator that ignores a knob in silence
+// answers "no difference", and people believe it; so every knob that was set and does nothing is remarked upon.
+type knob struct {
+	path string                 // of the field; a trailing dot means the whole section
+	idle func(*Scenario) string // why it does nothing here: completes "has no effect …"; "" when it acts
+}
+
+func under(scheduler, why string) func(*Scenario) string {
+	return func(s *Scenario) string {
+		if s.Scheduler.Name == scheduler {
+			return why
+		}
+		return ""
+	}
+}
+
+// unless returns why, unless the condition holds.
+func unless(acts func(*Scenario) bool, why string) func(*Scenario) string {
+	return func(s *Scenario) string {
+		if acts(s) {
+			return ""
+		}
+		return why
+	}
+}
+
+func arrivalsAre(names ...string) func(*Scenario) bool {
+	return func(s *Scenario) bool {
+		for _, n := range names {
+			if s.Workload.Arrivals.Name == n {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+const underStatic = "under static batching"
+
+var isStatic = func(s *Scenario) bool { return s.Scheduler.Name == "static" }
+
+var knobs = []knob{
+	{"engine.max_num_batched_tokens", under("static", underStatic)},
+	{"engine.max_num_scheduled_tokens", under("static", underStatic)},
+	{"engine.long_prefill_token_threshold", under("static", underStatic)},
+	{"engine.long_prefill_token_threshold", under("continuous", "under continuous batching, which never splits a prompt")},
+	{"engine.enable_chunked_prefill", under("static", underStatic)},
+	{"engine.enable_chunked_prefill", under("continuous", "under continuous batching, which never splits a prompt")},
+	{"engine.enable_prefix_caching", under("static", underStatic)},
+	{"engine.scheduler_reserve_full_isl", under("static", underStatic)},
+	{"engine.scheduler_reserve_full_isl", under("continuous", "under continuous batching, which always admits whole prompts")},
+	{"engine.watermark", under("static", underStatic)},
+	{"engine.scheduling_policy", func(s *Scenario) string {
+		if s.Engine.SchedulingPolicy == "priority" && s.onePriority() {
+			return "while all requests have the same priority (see workload.classes)"
+		}
+		return ""
+	}},
+	{"engine.async_scheduling", under("static", underStatic)},
+	{"engine.async_scheduling", under("continuous", "under continuous batching, which is synchronous")},
+
+	{"engine.gpu_memory_utilization", unless(func(s *Scenario) bool { return s.Engine.KVCacheMemoryBytes == 0 && s.Engine.NumGPUBlocksOverride == 0 }, "when the size of the KV pool is given")},
+	{"engine.kv_cache_memory_bytes", unless(func(s *Scenario) bool { return s.Engine.NumGPUBlocksOverride == 0 }, "beside num_gpu_blocks_override")},
+	{"engine.cudagraph_capture_sizes", unless(func(s *Scenario) bool { return !s.Engine.EnforceEager }, "with enforce_eager")},
+
+	{"scheduler.max_batch", unless(isStatic, "without static batching (scheduler: static)")},
+	{"scheduler.timeout", unless(isStatic, "without static batching (scheduler: static)")},
+	{"scheduler.pad_to", unless(isStatic, "without static batching (scheduler: static)")},
+	{"scheduler.early_exit", unless(isStatic, "without static batching (scheduler: static)")},
+
+	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode }, "while all GPUs are on one node")},
+	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
+
+	{"workload.rate", unless(arrivalsAre("poisson", "constant", "gamma", "trace"), "when all requests are sent at once or clients wait for their answers")},
+	{"workload.arrivals.burstiness", unless(arrivalsAre("gamma"), "without gamma arrivals")},
+	{"workload.arrivals.rescale", unless(arrivalsAre("gamma", "poisson"), "without random arrivals")},
+	{"workload.arrivals.clients", unless(arrivalsAre("closed"), "without closed-loop arrivals")},
+	{"workload.arrivals.think", unless(arrivalsAre("closed"), "without closed-loop arrivals")},
+	{"workload.arrivals.file", unless(arrivalsAre("trace"), "without a trace")},
+	{"workload.arrivals.format", unless(arrivalsAre("trace"), "without a trace")},
+	{"workload.arrivals.speed", unless(arrivalsAre("trace"), "without a trace")},
+	{"workload.arrivals.speed", unless(func(s *Scenario) bool { return s.Workload.Rate == 0 || s.Workload.Arrivals.Speed != 1 }, "beside workload.rate")},
+	{"workload.prompt.", unless(notTrace, "with a trace, which has its own lengths")},
+	{"workload.output.", unless(notTrace, "with a trace, which has its own lengths")},
+	{"workload.prefix.", unless(notTrace, "with a trace")},
+	{"workload.prefix.groups", unless(func(s *Scenario) bool { return s.Workload.Prefix.Tokens > 0 }, "while workload.prefix.tokens is 0")},
+}
+
+func notTrace(s *Scenario) bool { return s.Workload.Arrivals.Name != "trace" }
+
+func (s *Scenario) gpus() int { return s.Engine.TensorParallelSize * s.Engine.PipelineParallelSize }
+
+// onePriority reports whether the workload makes all requests equally important. A trace may hold priorities.
+func (s *Scenario) onePriority() bool {
+	for _, c := range s.Workload.Classes {
+		if c.Priority != s.Workload.Classes[0].Priority {
+			return false
+		}
+	}
+	return notTrace(s)
+}
+
+// idle says why the field of a path does nothing under the settings of the scenario, or "".
+func (s *Scenario) idle(path string) string {
+	for _, k := range knobs {
+		if k.path == path || strings.HasSuffix(k.path, ".") && strings.HasPrefix(path, k.path) {
+			if why := k.idle(s); why != "" {
+				return why
+			}
+		}
+	}
+	for section, l := range s.laws() {
+		if key, ok := strings.CutPrefix(path, section+"."); ok && !l.uses(key) {
+			return "on a " + l.Dist + " length"
+		}
+	}
+	return ""
+}
+
+// idleWarnings remarks upon every setting that was given and does nothing, in the order of the table.
+func (s *Scenario) idleWarnings() []string {
+	var warnings []string
+	for i := range fields {
+		f := &fields[i]
+		if !s.Explicit(f.path) || f.into == nil {
+			continue
+		}
+		if why := s.idle(f.path); why != "" {
+			warnings = append(warnings, strings.TrimPrefix(f.path, "engine.")+" has no effect "+why)
+		}
+	}
+	for _, r := range removedFlags {
+		if s.Explicit("engine." + r.key()) {
+			warnings = append(warnings, r.Warning())
+		}
+	}
+	return warnings
+}

@@ -1,0 +1,94 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryKnobThatDoesNothingSaysSo sets each knob of the table where it is idle, and where it acts.
+func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
+	trace := "workload={arrivals: {name: trace, file: azure-2023-conversation}}"
+	for _, c := range []struct{ setting, idle, acts string }{
+		{"engine.max_num_batched_tokens=4096", "scheduler=static", "scheduler=continuous"},
+		{"engine.max_num_scheduled_tokens=4096", "scheduler=static", ""},
+		{"engine.long_prefill_token_threshold=512", "scheduler=static", ""},
+		{"engine.long_prefill_token_threshold=512", "scheduler=continuous", ""},
+		{"engine.enable_chunked_prefill=true", "scheduler=static", ""},
+		{"engine.enable_chunked_prefill=true", "scheduler=continuous", ""},
+		{"engine.enable_prefix_caching=true", "scheduler=static", "scheduler=continuous"},
+		{"engine.scheduler_reserve_full_isl=false", "scheduler=static", ""},
+		{"engine.scheduler_reserve_full_isl=false", "scheduler=continuous", ""},
+		{"engine.watermark=0.1", "scheduler=static", "scheduler=continuous"},
+		{"engine.scheduling_policy=priority", "workload.classes=[]", "workload.classes=[{name: a}, {name: b, priority: 1}]"},
+		{"engine.scheduling_policy=priority", "workload.classes=[{name: a}]", trace},
+		{"engine.async_scheduling=true", "scheduler=static", ""},
+		{"engine.async_scheduling=true", "scheduler=continuous", ""},
+		{"engine.gpu_memory_utilization=0.8", "engine.kv_cache_memory_bytes=40GiB", ""},
+		{"engine.kv_cache_memory_bytes=40GiB", "engine.num_gpu_blocks_override=5000", ""},
+		{"engine.cudagraph_capture_sizes=[1, 2]", "engine.enforce_eager=true", ""},
+		{"scheduler.max_batch=3", "scheduler.name=chunked", "scheduler.name=static"},
+		{"scheduler.timeout=3s", "scheduler.name=chunked", "scheduler.name=static"},
+		{"scheduler.pad_to=3", "scheduler.name=chunked", "scheduler.name=static"},
+		{"scheduler.early_exit=true", "scheduler.name=chunked", "scheduler.name=static"},
+		{"hardware.internode.name=ib-hdr", "engine.tensor_parallel_size=2", "engine.tensor_parallel_size=16"},
+		{"hardware.gpus_per_node=4", "engine.tensor_parallel_size=1", "engine.tensor_parallel_size=8"},
+		{"workload.rate=3", "workload.arrivals=burst", "workload.arrivals=gamma"},
+		{"workload.rate=3", "workload.arrivals=closed", trace},
+		{"workload.arrivals.burstiness=2", "workload.arrivals.name=poisson", "workload.arrivals.name=gamma"},
+		{"workload.arrivals.rescale=true", "workload.arrivals.name=constant", "workload.arrivals.name=gamma"},
+		{"workload.arrivals.clients=2", "workload.arrivals.name=poisson", "workload.arrivals.name=closed"},
+		{"workload.arrivals.think=2s", "workload.arrivals.name=poisson", "workload.arrivals.name=closed"},
+		{"workload.arrivals.file=azure-2023-conversation", "workload.arrivals.name=poisson", "workload.arrivals.name=trace"},
+		{"workload.arrivals.format=azure", "workload.arrivals.name=poisson", trace},
+		{"workload.arrivals.speed=2", "workload.arrivals.name=poisson", trace},
+		{"workload.prompt.mean=9", trace, ""},
+		{"workload.output.max=9", trace, ""},
+		{"workload.prefix.tokens=9", trace, ""},
+		{"workload.prefix.groups=9", "workload.prefix.tokens=0", "workload.prefix.tokens=50"},
+		{"workload.prompt.std=9", "workload.prompt={dist: fixed, mean: 9}", "workload.prompt={dist: normal, mean: 9}"},
+		{"workload.prompt.range_ratio=0.5", "workload.prompt={dist: lognormal, mean: 9}", "workload.prompt={dist: uniform, mean: 9}"},
+	} {
+		path, _, _ := strings.Cut(c.setting, "=")
+		name := strings.TrimPrefix(path, "engine.") + " has no effect "
+		warned := func(other string) bool {
+			settings := []string{c.setting}
+			if other != "" {
+				settings = []string{other, c.setting}
+			}
+			x := mustBuild(t, "workload: {requests: 100}\nengine: {max_model_len: 4096}", settings...)
+			return slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.HasPrefix(w, name) })
+		}
+		if !warned(c.idle) {
+			t.Errorf("%s under %s: no warning", c.setting, c.idle)
+		}
+		if warned(c.acts) {
+			t.Errorf("%s under %q: a warning, though it acts", c.setting, c.acts)
+		}
+	}
+}
+
+func TestTheWarningOfAnIdleKnobReadsAsPeopleSayIt(t *testing.T) {
+	x := mustBuild(t, "chat", "scheduler=static", "engine.max_num_batched_tokens=4096")
+	want := []string{"max_num_batched_tokens has no effect under static batching"}
+	if !slices.Equal(x.Warnings, want) {
+		t.Errorf("got %q, want %q", x.Warnings, want)
+	}
+}
+
+func TestEveryRemovedFlagIsReadOverWithOneWarning(t *testing.T) {
+	for _, r := range RemovedFlags() {
+		x := mustBuild(t, "chat", "engine."+strings.ReplaceAll(r.Name, "-", "_")+"=1")
+		if len(x.Warnings) != 1 || !strings.Contains(x.Warnings[0], r.Since) || !strings.Contains(x.Warnings[0], "was removed from vLLM in") {
+			t.Errorf("%s warns: %q", r.Name, x.Warnings)
+		}
+	}
+}
+
+func TestScenariosThatShipDoNotWarn(t *testing.T) {
+	for _, e := range Names() {
+		if x := mustBuild(t, e.Name); len(x.Warnings) > 0 || x.Scenario.Name != e.Name || x.Scenario.Summary != e.Summary {
+			t.Errorf("%s (%s) warns: %q", e.Name, x.Scenario.Summary, x.Warnings)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/engine"
+	"github.com/servesim/servesim/sim/metrics"
+	"github.com/servesim/servesim/sim/workload"
+)
+
+// Options are what a run may be asked for beside its report. The zero value asks for nothing.
+type Options struct {
+	Check       bool                  // verify every invariant after every step
+	Step        func(engine.Ran)      // sees every step; must keep nothing of it
+	Requests    io.Writer             // receives one CSV row per request; they can be replayed as a trace
+	Progress    func(done, total int) // hears now and then of ended and of all requests; total 0: not known
+	Percentiles []float64             // reported beside the usual ones
+	PerToken    bool                  // measure every token: exact ITL of completed requests, slower
+	Hooks       engine.Hooks          // observers of the caller's own
+	Cache       *kvcache.Pool         // a pool that earlier runs on this deployment have warmed; nil: a cold one
+	// Ready is shown what the engine is made of before the first event. It may read from both whenever a hook is called.
+	Ready func(scheduler.Scheduler, kvcache.Cache)
+}
+
+// Run plays the workload against a fresh engine. The same experiment gives the same bytes, whatever runs beside it.
+func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
+	s := x.Scenario
+	k := sim.New(s.Seed)
+	load, err := workload.New(x.Workload, k.Rand)
+	if err != nil {
+		return nil, err
+	}
+	cache := o.Cache
+	if cache == nil {
+		cache = x.Pool()
+	}
+	var sched scheduler.Scheduler
+	recorder := metrics.New(metrics.Config{
+		SLO:    metrics.SLO{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT, ITL: s.SLO.ITL, E2EL: s.SLO.E2EL},
+		Warmup: sim.Time(s.Warmup), Open: x.open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
+		Percentiles: o.Percentiles, Rows: o.Requests,
+		Engine: metrics.Engine{
+			Cost: x.cost, Window: x.Limits.Window,
+			GPUs: s.gpus(), PeakFLOPs: x.peak(), PeakBandwidth: x.Deployment.Device.Bandwidth,
+			IdleWatts:   x.Deployment.Device.Kernels.IdleWatts,
+			WeightBytes: x.Memory.Weights + x.Memory.Activations + x.Memory.Graphs + x.Memory.NonTorch,
+			Blocks:      x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
+			BytesPerToken: float64(x.Deployment.Model.KVBytesPerToken(x.Deployment.KV)), BlockBytes: x.Memory.BlockBytes,
+			Usage: cache.Usage, Counters: func() scheduler.Counters { return sched.Counters() },
+		},
+	})
+	hooks := watchBoth(recorder.Hooks(), o.hooks(recorder, load.Requests()))
+	sched = x.scheduler(cache, o.named(hooks))
+	if o.Ready != nil {
+		o.Ready(sched, cache)
+	}
+	e := engine.New(k, engine.Config{
+		Scheduler: sched, Cost: x.cost,
+		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
+		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
+		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
+		Frontend: x.frontend(), Hooks: hooks, Check: o.Check,
+	})
+	load.Start(k, e)
+	if err := x.play(ctx, k, e); err != nil {
+		return nil, err
+	}
+	if err := recorder.Flush(); err != nil {
+		return nil, fmt.Errorf("the rows of requests could not be written: %w", err)
+	}
+	return x.result(recorder.Report(k.Now())), nil
+}
+
+// play runs the kernel to the end of the workload, or to the horizon.
+func (x *Experiment) play(ctx context.Context, k *sim.Kernel, e *engine.Engine) error {
+	until := sim.Never
+	if h := x.Scenario.Workload.Horizon; h > 0 {
+		until = sim.Time(h)
+	}
+	defer k.Stop()
+	if err := k.Run(ctx, until); err != nil {
+		return err
+	}
+	if err := e.Err(); err != nil {
+		return err
+	}
+	if until == sim.Never {
+		return k.Check()
+	}
+	return nil
+}
+
+func (x *Experiment) result(report metrics.Report) *Result {
+	report.Warnings = slices.Concat([]string{}, x.Warnings, x.outside(&report), report.Warnings) // never null in JSON
+	return &Result{
+		Name: x.Scenario.Name, Seed: x.Scenario.Seed, Version: Version,
+		Provenance: x.Provenance, Config: x.Scenario.Map(), Report: report,
+	}
+}
+
+// open reports whether requests come at a finite rate whatever the engine does.
+func (x *Experiment) open() bool {
+	if x.Workload.Trace != nil {
+		return x.Workload.Rate != inf && x.Workload.MaxConcurrency == 0
+	}
+	switch x.Workload.Arrivals.(type) {
+	case workload.Burst, workload.Closed:
+		return false
+	}
+	return x.Workload.MaxConcurrency == 0
+}
+
+// frontend shares the streams out over the API processes.
+func (x *Experiment) frontend() engine.Frontend {
+	f := x.Profile.Frontend
+	servers := x.Scenario.Frontend.APIServers
+	return engine.Frontend{PerToken: f.PerToken, Servers: servers, Ingress: f.Ingress, PerStream: f.PerStream / time.Duration(servers)}
+}
+
+// peak returns the FLOP/s that the linear layers could reach at best: those of the weights' format where the device has
+// arithmetic for it, else those of 16 bits.
+func (x *Experiment) peak() float64 {
+	d, w := x.Deployment.Device, x.Deployment.Weights
+	switch {
+	case w.WeightOnlyOn(d):
+		return d.BF16
+	case w == hardware.FP8:
+		return d.FP8
+	case w == hardware.INT8:
+		return d.INT8
+	case w == hardware.NVFP4:
+		return d.FP4
+	}
+	return d.BF16
+}
+
+// named reports whether somebody wants to see every sequence in every plan.
+func (o *Options) named(hooks engine.Hooks) bool {
+	return hooks.TokenOut != nil || o.Step != nil || o.Hooks.Planned != nil || o.Hooks.Ran != nil
+}
+
+// hooks are those that the options ask for.
+func (o *Options) hooks(recorder *metrics.Recorder, total int) engine.Hooks {
+	mine := engine.Hooks{Ran: o.Step}
+	if o.Progress != nil {
+		const every = 256 // often enough to look alive, seldom enough to cost nothing
+		seen := 0
+		mine.Finished = func(sim.Time, *engine.Life) {
+			if seen++; seen%every == 0 || seen == total {
+				_, ended := recorder.Progress()
+				o.Progress(ended, max(total, 0))
+			}
+		}
+	}
+	return watchBoth(mine, o.Hooks)
+}

@@ -1,0 +1,158 @@
+package scenarios
+
+import (
+	"time"
+)
+
+// A Scenario is one experiment as its file describes it. Numbers that the file leaves to the engine ("auto") are zero
+// until Build resolves them for the chosen GPU and engine profile. Fields bear the names of their keys.
+type Scenario struct {
+	Name, Summary string
+	Seed          uint64
+	Model         string // name, Hugging Face id, or path of a config.json
+	Hardware      Hardware
+	Engine        Engine
+	Scheduler     Scheduler
+	Frontend      Frontend
+	Workload      Workload
+	SLO           SLO
+	Warmup        time.Duration // requests that arrive before it are not measured
+	Overlay       string        // file with the constants of one's own machine; "": there is none
+
+	dir string           // what relative file names in it are relative to
+	set map[string]place // where each explicit value came from, by path
+	top place            // the file as a whole
+
+	overlay *Overlay // read from Overlay, or given
+}
+
+// Hardware is what one engine runs on.
+type Hardware struct {
+	GPU         GPU
+	GPUsPerNode int // beyond it, traffic crosses Internode
+	Internode   Internode
+	Kernels     Kernels
+}
+
+// Kernels names generations of kernels; "default" is the newest.
+type Kernels struct{ GEMM, Attention string }
+
+// GPU is a known card by name, or a card of the user's: the columns of the table of GPUs. With a known name the columns
+// given replace the card's own; zero columns are those that were not given.
+type GPU struct {
+	Name, Vendor, Arch, LinkType, PCIe, MemType, Source, Note string
+
+	SM, BF16TFLOPS, FP8TFLOPS, INT8TOPS, FP4TFLOPS float64 // multiprocessors; dense peaks
+	MemGB, MemMiBReported, MemBWTBs, L2MB          float64
+	LinkGBs, PCIeGBs                               float64 // per direction
+	TDPW, USDPerHLow, USDPerHTyp, RidgeBF16        float64
+}
+
+// Internode is the link between nodes: a named one, or its numbers.
+type Internode struct {
+	Name      string
+	Bandwidth Bandwidth
+	Latency   time.Duration
+}
+
+// Engine holds the settings of `vllm serve` under vLLM's names.
+type Engine struct {
+	Profile                                   string
+	Dtype, Quantization, KVCacheDtype         string
+	TensorParallelSize, PipelineParallelSize  int
+	EnableExpertParallel                      bool
+	MaxNumSeqs, MaxNumBatchedTokens           int // 0: the profile's default for this GPU
+	MaxNumScheduledTokens                     int // 0: MaxNumBatchedTokens
+	MaxModelLen                               int // 0: the model's; -1: the longest that fits
+	LongPrefillTokenThreshold                 int
+	GPUMemoryUtilization                      float64 // 0: the profile's default
+	KVCacheMemoryBytes                        Bytes
+	NumGPUBlocksOverride                      int
+	BlockSize                                 int
+	Watermark                                 float64
+	SchedulerReserveFullISL                   Switch
+	EnableChunkedPrefill, EnablePrefixCaching Switch
+	SchedulingPolicy                          string
+	AsyncScheduling                           Switch
+	EnforceEager                              bool
+	CUDAGraphCaptureSizes                     []int
+	APIServerCount                            int // 0: Frontend.APIServers
+}
+
+// Scheduler names the policy that forms batches.
+type Scheduler struct {
+	Name      string        // "": the profile's own
+	MaxBatch  int           // static: requests in a batch
+	Timeout   time.Duration // static: how long the oldest request waits for the batch to fill
+	PadTo     int           // static: prompts are padded at least to this
+	EarlyExit bool          // static: finished rows stop costing compute
+}
+
+// Frontend is what stands between the client and the engine.
+type Frontend struct {
+	APIServers int
+}
+
+// Workload is the load, as a benchmark client makes it.
+type Workload struct {
+	Requests       int           // 0: 1000, the whole trace, or as many as Duration holds
+	Duration       time.Duration // no arrivals after it; what has arrived is served
+	Horizon        time.Duration // the simulation stops here, done or not; 0: never
+	Rate           float64       // requests per second; 0: 10, or the trace's own times
+	Arrivals       Arrivals
+	MaxConcurrency int // the client keeps at most so many requests open; 0: no limit
+	Prompt, Output Length
+	MaxTokens      int // what the client asks for; 0: the output itself
+	Prefix         Prefix
+	Classes        []Class
+	Timeout        time.Duration // the client gives up after it; 0: never
+}
+
+// Arrivals is the law of arrivals.
+type Arrivals struct {
+	Name         string
+	Burstiness   float64 // gamma: shape; below 1 is burstier than Poisson
+	Rescale      Switch  // stretch the drawn times so that the mean rate is exact, as vLLM's benchmark does
+	Clients      int     // closed: how many
+	Think        time.Duration
+	File, Format string  // trace
+	Speed        float64 // trace: time runs so many times faster
+}
+
+// Length is a law of prompt or output lengths, in tokens.
+type Length struct {
+	Dist                string
+	Mean, Std, P50, P99 float64
+	RangeRatio          float64 // uniform: the half-width as a share of the mean
+	Min, Max            int
+}
+
+// Prefix is a beginning that prompts share: each request belongs to one of Groups, drawn evenly. With Distinct prompts
+// these come round in one shuffled order; 0: no prompt comes twice.
+type Prefix struct{ Groups, Tokens, Distinct int }
+
+// Class is a kind of request with its share of the load.
+type Class struct {
+	Name     string
+	Share    float64
+	Priority int // lower is more important
+}
+
+// SLO is what a good request keeps; a zero limit is not asked for.
+type SLO struct{ TTFT, TPOT, ITL, E2EL time.Duration }
+
+// Explicit reports whether the file or a flag gave the field of this path a value.
+func (s *Scenario) Explicit(path string) bool {
+	_, ok := s.set[path]
+	return ok
+}
+
+// place returns where the value of a path came from, for messages: itself, or the nearest section that was given.
+func (s *Scenario) place(path string) place {
+	for p := path; p != ""; p, _ = parent(p) {
+		if at, ok := s.set[p]; ok {
+			return at
+		}
+	}
+	return s.top
+}

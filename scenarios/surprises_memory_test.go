@@ -1,0 +1,117 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// vllm-project/vllm#2509: Yi-34B AWQ on four A10 had 4485 blocks with max_num_batched_tokens 20480 and 758 with 50000.
+// How many tokens of cache each token of the budget costs is compared; that engine's whole pool was smaller, because
+// its AWQ kernel of early 2024 kept eight partial sums of every output.
+func TestEachTokenOfTheBudgetCostsBlocks(t *testing.T) {
+	yi := setup{"model=yi-34b", "hardware.gpu=a10", "engine={profile: vllm-v0, quantization: awq, tensor_parallel_size: 4, max_model_len: 4096}"}
+	var blocks []int
+	for _, budget := range []int{20480, 35240, 50000} {
+		x := yi.with(fmt.Sprint("engine.max_num_batched_tokens=", budget)).experiment(t)
+		blocks = append(blocks, x.Memory.Blocks)
+	}
+	alike(t, "blocks lost over the first and the second half", float64(blocks[0]-blocks[1]), float64(blocks[1]-blocks[2]), 0.01)
+	withinTwo(t, "blocks lost", float64(blocks[0]-blocks[2]), 4485-758)
+}
+
+// vllm-project/vllm#48322: Qwen3-8B on an RTX 4090 with a multi-turn load. From 2048 to 8192 tokens a step the pool fell from
+// 40,464 to 36,720 tokens, p99 TTFT rose from 23.9 to 40.8 s, and throughput stayed as it was. Conversations that come
+// back stand in for the turns: 16 of 2,300 tokens fill the pool.
+func TestABiggerStepOnASmallCardCostsPrefixHits(t *testing.T) {
+	qwen := setup{"model=qwen3-8b", "hardware.gpu=rtx-4090", "engine={profile: vllm-0.19, gpu_memory_utilization: 0.9, max_model_len: 16384, max_num_seqs: 128}",
+		"workload={requests: 600, rate: 2.6, prompt: {dist: uniform, mean: 2300, range_ratio: 0.4}, output: {dist: uniform, mean: 200, range_ratio: 0.5}, prefix: {distinct: 12}}"}
+	small, large := qwen.with("engine.max_num_batched_tokens=2048"), qwen.with("engine.max_num_batched_tokens=8192")
+	before, after := small.experiment(t).Memory, large.experiment(t).Memory
+	withinTwo(t, "tokens of cache lost", float64(before.Tokens()-after.Tokens()), 40464-36720)
+	alike(t, "tokens of cache", float64(before.Tokens()), 40464, 0.1)
+	a, b := small.run(t), large.run(t)
+	t.Logf("%v %v %v %v", a.Verdict, b.Verdict, a.Engine.Preemptions, b.Engine.Preemptions)
+	above(t, "hit tokens", float64(a.Engine.PrefixCache.HitTokens), float64(b.Engine.PrefixCache.HitTokens), 0)
+	above(t, "p99 TTFT", b.Latency.TTFT.P99, a.Latency.TTFT.P99, 0)
+	alike(t, "throughput", b.Throughput.TotalTokensPerS, a.Throughput.TotalTokensPerS, 0.05)
+	withinTwo(t, "growth of p99 TTFT", b.Latency.TTFT.P99/a.Latency.TTFT.P99-1, 40.8/23.9-1)
+}
+
+// vllm-project/vllm#17885: Llama-3.1-70B on A100, 400 ShareGPT prompts at once. With the defaults of large cards (8192 tokens and
+// 1024 sequences) two GPUs gave 1054 tokens/s and with the small ones (2048 and 256) 1438; four gave 3053 and 2994.
+func TestTheRightBudgetDependsOnHowTightThePoolIs(t *testing.T) {
+	llama := setup{"model=llama-3.1-70b", "hardware.gpu=a100-sxm-80g", "engine={profile: vllm-0.10, gpu_memory_utilization: 0.95, max_model_len: 10000}",
+		"workload={requests: 400, arrivals: burst, prompt: {dist: lognormal, mean: 220, p99: 1000, max: 1024}, output: {dist: lognormal, mean: 200, p99: 850, max: 1024}}"}
+	gain := func(tp int) float64 {
+		s := llama.with(fmt.Sprint("engine.tensor_parallel_size=", tp))
+		large, small := s.with("engine.max_num_batched_tokens=8192", "engine.max_num_seqs=1024").run(t), s.with("engine.max_num_batched_tokens=2048", "engine.max_num_seqs=256").run(t)
+		t.Logf("tp %d: %.0f and %.0f tokens/s, %d and %d preemptions, blocks %d %d", tp, large.Throughput.TotalTokensPerS, small.Throughput.TotalTokensPerS, large.Engine.Preemptions, small.Engine.Preemptions, large.Engine.KV.Blocks, small.Engine.KV.Blocks)
+		return small.Throughput.TotalTokensPerS/large.Throughput.TotalTokensPerS - 1
+	}
+	tight, roomy := gain(2), gain(4)
+	above(t, "gain on two GPUs", tight, 0, 0)
+	above(t, "loss on four GPUs", 0, roomy, 0)
+	withinTwo(t, "gain on two GPUs", tight, 0.36)
+}
+
+// vllm-project/vllm#15598: out of memory at start-up, cured by a lower max_num_seqs: the profiling run samples that many sequences,
+// and with a vocabulary of 256,000 their logits weigh gigabytes.
+func TestMoreSequencesMayNotFit(t *testing.T) {
+	gemma := setup{"model=gemma-2-9b", "hardware.gpu=rtx-4090", "engine.profile=vllm-0.10", "engine.max_model_len=4096", "engine.max_num_batched_tokens=2048"}
+	few := gemma.with("engine.max_num_seqs=64").experiment(t).Memory
+	more := gemma.with("engine.max_num_seqs=256").experiment(t).Memory
+	withinTwo(t, "bytes per sequence", float64(more.Activations-few.Activations)/(256-64), 3*4*256_000) // FP32 logits, sorted copies
+	_, err := build("name: report\n", gemma.with("engine.max_num_seqs=1024")...)
+	if err == nil || !strings.Contains(err.Error(), "missing") && !strings.Contains(err.Error(), "are left") {
+		t.Errorf("1024 sequences: got %v, want a refusal for want of memory", err)
+	}
+}
+
+// vllm-project/vllm#11251, #7553, #17549, #57475: captured graphs lived outside gpu_memory_utilization, so that 0.95 and more
+// ran out of memory; since they count against it, the same utilisation gives fewer blocks.
+func TestGraphsMovedIntoTheBudget(t *testing.T) {
+	qwen := setup{"model=qwen3-8b", "hardware.gpu=rtx-4090", "engine.max_model_len=4096"}
+	before := qwen.with("engine.profile=vllm-0.19", "engine.gpu_memory_utilization=0.9").experiment(t).Memory
+	after := qwen.with("engine.profile=vllm-0.20", "engine.gpu_memory_utilization=0.9").experiment(t).Memory
+	above(t, "blocks", float64(before.Blocks), float64(after.Blocks), 0)
+	alike(t, "bytes that moved", float64(before.KV-after.KV), float64(before.Graphs), 0)
+	full := qwen.with("engine.profile=vllm-0.19", "engine.gpu_memory_utilization=0.98").experiment(t).Memory
+	above(t, "the old plan at 0.98 exceeds the card", float64(full.Requested+full.Graphs), float64(full.Total), 0)
+	eager := qwen.with("engine.profile=vllm-0.20", "engine.gpu_memory_utilization=0.9", "engine.enforce_eager=true").experiment(t).Memory
+	alike(t, "blocks without graphs", float64(eager.Blocks), float64(before.Blocks), 0)
+}
+
+// vllm-project/vllm#55580: a 27B model in INT4 on two RTX 5060 Ti, 32 clients. Identical starts gave pools of 183,028 or 191,884
+// tokens, and below some 190,000 throughput was lower by a quarter. Lengths are such that 32 answers just fit.
+func TestASmallerPoolCanCrossACliff(t *testing.T) {
+	s := setup{"model=qwen3-32b", "hardware.gpu={name: rtx-5060-ti, arch: Blackwell, sm: 36, bf16_tflops: 47.4, fp8_tflops: 95, mem_gb: 16, mem_bw_tbs: 0.448, l2_mb: 32, link_gbs_per_dir: 0, pcie_gbs_per_dir: 32, tdp_w: 180}",
+		"engine={profile: vllm-0.20, quantization: gptq, tensor_parallel_size: 2, max_model_len: 8192, enable_prefix_caching: false}",
+		"workload={requests: 96, arrivals: {name: closed, clients: 32}, prompt: 5400, output: 560}"}
+	roomy, tight := s.with("engine.num_gpu_blocks_override=11993").run(t), s.with("engine.num_gpu_blocks_override=11440").run(t)
+	t.Logf("%d and %d preemptions, running %.1f and %.1f", roomy.Engine.Preemptions, tight.Engine.Preemptions, roomy.Engine.Batch.MeanRunning, tight.Engine.Batch.MeanRunning)
+	withinTwo(t, "loss of throughput", tight.Throughput.OutputTokensPerS/roomy.Throughput.OutputTokensPerS-1, -0.24)
+}
+
+// vllm-project/vllm#39734, #52530: a request whose blocks can never fit hung the queue for ever.
+func TestARequestThatCanNeverFitIsRefusedAndTheOthersAreServed(t *testing.T) {
+	r := setup{"engine.num_gpu_blocks_override=100", "engine.max_model_len=8192",
+		"workload={requests: 100, rate: 5, prompt: {dist: uniform, min: 100, max: 3000}, output: 50}"}.run(t)
+	q := r.Requests
+	if q.Rejected == 0 || q.Completed == 0 || q.Completed+q.Rejected != q.Submitted || len(r.Rejections) != 1 {
+		t.Errorf("%+v, %+v", q, r.Rejections)
+	}
+}
+
+// vllm-project/vllm#18115: --preemption-mode does nothing in V1, which knows recomputation only.
+func TestAPreemptionModeDoesNotSilentlyChangeV1(t *testing.T) {
+	s := setup{"engine.num_gpu_blocks_override=1000", "engine.max_model_len=8192", "workload={requests: 200, rate: 30, output: 300}"}
+	a, b := s.run(t), s.with("engine.preemption_mode=swap").run(t)
+	if a.Engine.Preemptions == 0 {
+		t.Error("nothing was preempted")
+	}
+	alike(t, "mean E2EL", b.Latency.E2EL.Mean, a.Latency.E2EL.Mean, 0)
+	if len(b.Warnings) != len(a.Warnings)+1 || !strings.Contains(strings.Join(b.Warnings, "\n"), "preemption-mode") {
+		t.Errorf("warnings: %q", b.Warnings)
+	}
+}

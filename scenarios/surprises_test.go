@@ -1,0 +1,56 @@
+package scenarios
+
+import (
+	"math"
+	"testing"
+)
+
+// What users of real engines guessed, and what they saw instead. Each test sets up a public report as closely as it
+// describes itself, with fewer requests, and checks the direction of what was seen and, where the report gives a size,
+// that it comes out within a factor of two. The numbers are single reports of different versions; nothing was fitted
+// to them.
+
+// A setup is a list of settings "path=value", on top of the defaults.
+type setup []string
+
+// with returns the setup with more settings; those given later win.
+func (s setup) with(more ...string) setup { return append(s[:len(s):len(s)], more...) }
+
+// experiment builds the setup.
+func (s setup) experiment(t *testing.T) *Experiment {
+	t.Helper()
+	return mustBuild(t, "name: report\n", s...)
+}
+
+// run plays the setup.
+func (s setup) run(t *testing.T) *Result {
+	t.Helper()
+	return mustRun(t, s.experiment(t), Options{})
+}
+
+// withinTwo checks a quantity against what was reported: the same sign, and half to twice its size.
+func withinTwo(t *testing.T, what string, got, reported float64) {
+	t.Helper()
+	t.Logf("%s: %.4g, reported %.4g", what, got, reported)
+	if ratio := got / reported; !(ratio >= 0.5 && ratio <= 2) {
+		t.Errorf("%s: %.4g, reported %.4g", what, got, reported)
+	}
+}
+
+// above checks that a is greater than b, by at least the given share of it.
+func above(t *testing.T, what string, a, b, share float64) {
+	t.Helper()
+	t.Logf("%s: %.4g against %.4g", what, a, b)
+	if !(a > b*(1+share)) {
+		t.Errorf("%s: %.4g is not above %.4g by %.0f %%", what, a, b, 100*share)
+	}
+}
+
+// alike checks that a and b differ by at most the given share.
+func alike(t *testing.T, what string, a, b, share float64) {
+	t.Helper()
+	t.Logf("%s: %.4g against %.4g", what, a, b)
+	if !(math.Abs(a-b) <= share*math.Abs(b)) {
+		t.Errorf("%s: %.4g and %.4g differ by more than %.0f %%", what, a, b, 100*share)
+	}
+}

@@ -1,0 +1,237 @@
+package scheduler
+
+import (
+	"math"
+
+	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
+)
+
+// batcher is the mechanism that the policies share: who runs, who waits, what a step has spent, what it costs, which
+// plan is reused next. It decides nothing by itself. All its arithmetic is on the hot path: a running decode costs a
+// few additions a step, and the cache hears of it only when a block fills.
+type batcher struct {
+	limits Limits
+	cache  kvcache.Cache
+	slider kvcache.Slider // nil: no layer of the model has a window
+	order  order
+
+	running running
+	cohort  cohort // of the running, those that decode in step
+	waiting line
+	skipped line   // passed over at the last look: they may not be admitted yet
+	aside   []*Seq // scratch of the admission pass
+
+	budget    int32 // tokens that the plan being made may still take
+	plans     int32 // made so far
+	capacity  int32 // budget of a whole step
+	threshold int32 // most tokens of one sequence in a step
+	maxLen    int32 // most tokens of one sequence
+	blockSize int32
+	stages    int32 // of the pipeline
+	async     bool  // a plan is made before the outputs of the one before are known
+	touch     bool  // a decode wants a free block at hand, even when its last one has room (vLLM V0)
+	padded    bool  // steps cost more than the rows of their plan (static batching)
+	window    hardware.Window
+	spare     int // blocks that an admission must leave free (the watermark)
+
+	recycled []*Plan
+	idle     Plan  // the empty one
+	latest   *Plan // the last one with work, for Check
+	counters Counters
+}
+
+// newBatcher reads the settings; a zero limit means none.
+func newBatcher(l Limits, c kvcache.Cache) batcher {
+	b := batcher{
+		limits: l, cache: c, order: fcfs{}, blockSize: int32(c.BlockSize()),
+		stages: int32(l.PipelineStages), async: l.AsyncScheduling, window: l.Window,
+	}
+	if l.Priority {
+		b.order = priority{}
+	}
+	b.slider, _ = c.(kvcache.Slider)
+	b.waiting, b.skipped = b.order.line(), b.order.line()
+	b.capacity = min(bound(l.MaxNumBatchedTokens), bound(l.MaxNumScheduledTokens))
+	b.threshold = bound(l.LongPrefillTokenThreshold)
+	b.maxLen = bound(l.MaxModelLen)
+	b.limits.MaxNumSeqs = int(bound(l.MaxNumSeqs))
+	blocks := l.NumGPUBlocks
+	if blocks == 0 {
+		blocks = c.Usage().Total + 1
+	}
+	b.spare = int(l.Watermark * float64(blocks))
+	return b
+}
+
+// bound returns limit n, where 0 means that there is none.
+func bound(n int) int32 {
+	if n <= 0 || n > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int32(n)
+}
+
+// Add puts s in the waiting line.
+func (b *batcher) Add(s *Seq) {
+	s.State = Waiting
+	b.waiting.push(s)
+}
+
+// begin returns an empty plan to fill, and the whole budget to fill it with.
+func (b *batcher) begin() *Plan {
+	b.plans++
+	b.budget = b.capacity
+	n := len(b.recycled) - 1
+	if n < 0 {
+		return &Plan{}
+	}
+	p := b.recycled[n]
+	b.recycled = b.recycled[:n]
+	p.reset()
+	return p
+}
+
+func (p *Plan) reset() {
+	p.Work, p.Preempted, p.Admitted = p.Work[:0], p.Preempted[:0], p.Admitted[:0]
+	p.Wake, p.Step = 0, hardware.Step{}
+	p.Members, p.Beat, p.beats = 0, 0, false
+}
+
+// end hands the plan out. Empty plans are all the same one, so that asking in vain costs nothing.
+func (b *batcher) end(p *Plan) *Plan {
+	if p.Empty() {
+		b.idle.reset()
+		b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
+		b.idle.Wake = p.Wake
+		b.recycled = append(b.recycled, p)
+		return &b.idle
+	}
+	b.latest = p
+	return p
+}
+
+// due returns how many tokens a running sequence may compute now; 0 or less: it sits this step out.
+func (b *batcher) due(s *Seq) int32 {
+	if s.Pending > 0 && s.Computed+2-s.Pending-s.Prompt >= s.MaxTokens {
+		return 0 // its last token is in flight already
+	}
+	if b.plans < s.turn {
+		return 0
+	}
+	n := s.Prompt + s.Out + s.Pending - s.Computed
+	return min(n, b.threshold, b.budget, b.maxLen-s.Computed-1)
+}
+
+// decode puts one token of s into the plan, on top of all it knows: place, for the one case that matters to speed.
+func (b *batcher) decode(p *Plan, s *Seq) {
+	past := s.Computed
+	s.Computed = past + 1
+	s.InFlight++
+	b.budget--
+	w := p.row()
+	w.Seq, w.Tokens, w.Past, w.Decode, w.Samples, w.Joins = s, 1, past, true, true, false
+	s.turn = b.plans + b.stages
+	if b.async {
+		s.Pending++
+	}
+	p.Step.AddDecode(int(past), b.window)
+}
+
+// place puts n tokens of s into the plan. They count as computed from now on: the next plan may be made before they are.
+func (b *batcher) place(p *Plan, s *Seq, n int32) {
+	past := s.Computed
+	s.Computed = past + n
+	s.InFlight += n
+	b.budget -= n
+	w := p.row()
+	w.Seq, w.Tokens, w.Past, w.Joins = s, n, past, false
+	w.Decode = past >= s.fill
+	w.Samples = past+n >= s.Prompt+s.Out+s.Pending
+	if w.Samples {
+		s.turn = b.plans + b.stages
+		if b.async {
+			s.Pending++
+		}
+	}
+	if w.Decode {
+		p.Step.AddDecode(int(past), b.window)
+		return
+	}
+	p.Step.AddChunk(int(n), int(past), w.Samples, b.window)
+	if s.Preemptions > 0 {
+		b.counters.RecomputedTokens += int64(n)
+	}
+}
+
+// row returns a new row of the plan, to be filled in place: copying a Work just written costs more than writing it.
+func (p *Plan) row() *Work {
+	if n := len(p.Work); n < cap(p.Work) {
+		p.Work = p.Work[:n+1]
+	} else {
+		p.Work = append(p.Work, Work{})
+	}
+	return &p.Work[len(p.Work)-1]
+}
+
+// Done reports that p, the oldest plan in flight, has run.
+func (b *batcher) Done(p *Plan, _ sim.Time) {
+	if p.Empty() {
+		return
+	}
+	b.cohort.land(p)
+	for i := range p.Work {
+		w := &p.Work[i]
+		s := w.Seq
+		s.InFlight -= w.Tokens
+		stale := s.Stale > 0
+		if stale {
+			s.Stale -= w.Tokens
+		}
+		if !w.Samples || s.State == Gone {
+			continue
+		}
+		s.Out++
+		if !b.async {
+			continue
+		}
+		if !stale {
+			s.Pending--
+		}
+		// A synchronous plan knows the tokens whose blocks it fills. Here their content is known only now.
+		if known := s.Computed - s.Pending; s.State == Running && known >= s.full {
+			b.cache.Know(s.ID, int(known))
+			s.full = b.nextFull(known)
+		}
+	}
+	b.recycled = append(b.recycled, p)
+}
+
+// Drop takes out a sequence, whatever its state.
+func (b *batcher) Drop(s *Seq) {
+	switch s.State {
+	case Running:
+		if s.peg.Hung() {
+			b.part(s)
+		}
+		b.cohort.leave(s)
+		b.running.removeAt(b.running.find(s))
+		b.cache.Release(s.ID)
+	case Waiting, Preempted:
+		if !b.waiting.remove(s) {
+			b.skipped.remove(s)
+		}
+	case Gone:
+		return
+	}
+	s.State = Gone
+}
+
+// Load reads only.
+func (b *batcher) Load() (running, waiting int) {
+	return len(b.running), b.waiting.len() + b.skipped.len()
+}
+
+// Counters reads only.
+func (b *batcher) Counters() Counters { return b.counters }

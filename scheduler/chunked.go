@@ -1,0 +1,90 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
+)
+
+// chunked is vLLM's V1 scheduler. It knows no phases: every step hands out tokens so that what each sequence has
+// computed catches up with what it knows, the running ones first. A decode is a sequence whose gap is one token, and a
+// long prompt takes the budget that the others leave, in chunks.
+type chunked struct {
+	batcher
+	enter func(*Plan, *Seq) bool // the method let, bound once
+}
+
+// Chunked returns vLLM's V1 scheduler: one token budget for prompts and decodes, recompute preemption, and prompts
+// admitted in order of arrival (or of priority) as long as budget, seats and memory last.
+func Chunked(l Limits, c kvcache.Cache) Scheduler {
+	s := &chunked{batcher: newBatcher(l, c)}
+	s.enter = s.let
+	s.muster()
+	return s
+}
+
+// Plan serves the running, then admits. A step that had to preempt admits nobody.
+func (c *chunked) Plan(sim.Time) *Plan {
+	p := c.begin()
+	if !c.advance(p) {
+		c.extend(p)
+	}
+	if len(p.Preempted) == 0 {
+		c.admit(p, c.enter)
+	}
+	c.enlist(p)
+	return c.end(p)
+}
+
+// let admits the head of the line if its next chunk fits. The full-prompt gate also wants room for all it knows now,
+// though not for what it will generate: memory for decodes is always taken on trust.
+func (c *chunked) let(p *Plan, s *Seq) bool {
+	known := s.Known()
+	hit := c.cache.Match(s.Tokens, int(known))
+	n := min(known-int32(hit.Tokens), c.threshold)
+	if n > c.budget {
+		if !c.limits.EnableChunkedPrefill {
+			return false
+		}
+		n = c.budget
+	}
+	spare := 0
+	if len(c.running) > 0 {
+		spare = c.spare
+	}
+	if c.limits.SchedulerReserveFullISL {
+		if c.cache.Need(hit, int(min(known, c.maxLen)))+spare > c.cache.Usage().Available() {
+			return false
+		}
+	}
+	return c.seat(p, s, hit, n, spare)
+}
+
+// Refuse reads only.
+func (c *chunked) Refuse(s *Seq) string {
+	if r := c.tooLong(s); r != "" {
+		return r
+	}
+	if n := min(s.Prompt, c.threshold); !c.limits.EnableChunkedPrefill && n > c.capacity {
+		return fmt.Sprintf("the prompt needs a step of %d tokens, the budget is %d and chunked prefill is off", n, c.capacity)
+	}
+	return c.tooBig(s.Prompt, 0)
+}
+
+// tooLong says why the model cannot take s, or "".
+func (b *batcher) tooLong(s *Seq) string {
+	if s.Prompt >= b.maxLen {
+		return fmt.Sprintf("a prompt of %d tokens leaves no room for output in max_model_len %d", s.Prompt, b.maxLen)
+	}
+	return ""
+}
+
+// tooBig says why the pool can never hold so many tokens and leave `spare` blocks free, or "".
+func (b *batcher) tooBig(tokens int32, spare int) string {
+	need, have := b.cache.Need(kvcache.Hit{}, int(tokens)), b.cache.Usage().Total-spare
+	if need <= have {
+		return ""
+	}
+	return fmt.Sprintf("%d tokens need %d KV blocks, the cache has %d", tokens, need, have)
+}

@@ -1,0 +1,228 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
+)
+
+// A cohort is the running sequences that decode in step. Each goes on by one token in every plan, so none needs to be
+// touched: sums stand for all of them, and a member's own state follows from the beats since it joined. The cost of a
+// plan is then that of what changes in it — an arrival, a chunk, a finish — whatever the size of the batch.
+//
+// The simple loop is batcher.extend; the cohort gives the same answers. A plan either takes a beat, with the whole
+// cohort in it, or, when budget or memory are short and order begins to matter, the cohort disbands, everybody is named
+// again and the simple loop decides. Whoever decodes in a plan joins at its end.
+type cohort struct {
+	steady kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
+	size   int
+	beat   int64 // plans that it took part in
+	landed int64 // beats that are done
+
+	contexts int64          // Σ Computed of the members
+	phase    []int          // members by (Computed - beat) mod block size: who fills a block when
+	newest   int64          // no member has a higher Rank
+	last     sim.Wheel[Seq] // members by the beat that gives them the last token they may have
+	due      []*Seq         // scratch
+	loose    []*Seq         // the running that are not members, in their order
+	flying   []*Plan        // beats in flight, oldest first
+}
+
+// Unnamed reports whether s decodes without being named in plans.
+func (s *Seq) Unnamed() bool { return s.peg.Hung() }
+
+// muster makes a cohort possible, for a policy and a cache that allow one.
+func (b *batcher) muster() {
+	steady, ok := b.cache.(kvcache.Steady)
+	if !ok || b.limits.Named || b.stages > 1 || b.window.Keys > 0 {
+		return
+	}
+	b.cohort.steady = steady
+	b.cohort.phase = make([]int, b.blockSize)
+}
+
+// advance is the running pass by way of the cohort. It reports false, having planned nothing, if the simple loop must
+// decide; the cohort has then disbanded.
+func (b *batcher) advance(p *Plan) bool {
+	c := &b.cohort
+	if c.steady == nil {
+		return false
+	}
+	b.callLast()
+	blocks := c.phase[c.slot(0, c.beat)]
+	if c.size == 0 || !b.fits(blocks) {
+		b.disband()
+		return false
+	}
+	c.steady.Take(blocks)
+	c.beat++
+	p.Step.Tokens += c.size
+	p.Step.Seqs += c.size
+	p.Step.Decodes += c.size
+	p.Step.Sampled += c.size
+	p.Step.KVRead += c.contexts + int64(c.size)
+	c.contexts += int64(c.size)
+	b.budget -= int32(c.size)
+	p.Members, p.beats = c.size, true
+	c.flying = append(c.flying, p)
+	for _, s := range c.loose {
+		if n := b.due(s); n > 0 {
+			if s.Computed+n > s.calm {
+				b.room(s, n)
+			}
+			b.place(p, s, n)
+		}
+	}
+	return true
+}
+
+// callLast names the members that the next beat would give their last token: from then on they are due nothing.
+func (b *batcher) callLast() {
+	c := &b.cohort
+	c.due = c.last.Due(c.beat+1, c.due[:0])
+	for _, s := range c.due {
+		b.part(s)
+	}
+}
+
+// fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
+// sequences are due, whatever the order in which they take them.
+func (b *batcher) fits(blocks int) bool {
+	c := &b.cohort
+	left := b.capacity - int32(c.size)
+	if left < 0 {
+		return false
+	}
+	for _, s := range c.loose {
+		want := b.due(s)
+		if want > left {
+			if s.Rank < c.newest {
+				return false // members behind it would have to go without
+			}
+			want = left
+		}
+		if want <= 0 {
+			continue
+		}
+		left -= want
+		blocks += b.blocks(s.Computed+want) - b.blocks(s.Computed)
+	}
+	return blocks <= b.cache.Usage().Available()
+}
+
+// blocks returns the blocks that hold so many tokens.
+func (b *batcher) blocks(tokens int32) int { return int((tokens + b.blockSize - 1) / b.blockSize) }
+
+// enlist ends a plan: who decodes in it joins the cohort, and the rest of the running are loose.
+func (b *batcher) enlist(p *Plan) {
+	c := &b.cohort
+	p.Beat = c.beat
+	if c.steady == nil {
+		return
+	}
+	for i := range p.Work {
+		w := &p.Work[i]
+		s := w.Seq
+		// One whose next token is its last would be called at once.
+		if w.Decode && w.Samples && int64(s.Computed) < s.lastPast() && c.steady.Plain(s.ID) {
+			w.Joins = true
+			b.join(s)
+		}
+	}
+	if p.Members == 0 {
+		c.loose = append(c.loose[:0], b.running...)
+	} else {
+		c.loose = append(c.loose, p.Admitted...)
+	}
+	c.loose = slices.DeleteFunc(c.loose, func(s *Seq) bool { return s.peg.Hung() })
+}
+
+func (b *batcher) join(s *Seq) {
+	c := &b.cohort
+	s.joined = c.beat
+	c.size++
+	c.contexts += int64(s.Computed)
+	c.phase[c.slot(s.Computed, c.beat)]++
+	c.newest = max(c.newest, s.Rank)
+	c.last.Hang(&s.peg, s, c.beat+1+s.lastPast()-int64(s.Computed))
+}
+
+// lastPast returns the tokens that are computed when the sequence computes the one before its last: the row on top of
+// them yields the last token that it may have.
+func (s *Seq) lastPast() int64 { return int64(s.Prompt) + int64(s.MaxTokens) - 2 }
+
+// slot returns the place in phase of a member that has so many tokens after so many beats. Slot(0, beat) is that of
+// those whose next token begins a block.
+func (c *cohort) slot(computed int32, beat int64) int {
+	n := int64(len(c.phase))
+	return int(((int64(computed)-beat)%n + n) % n)
+}
+
+// part takes a member out of the cohort: its state is its own again, the cache hears of its growth, and the beats in
+// flight name it.
+func (b *batcher) part(s *Seq) {
+	c := &b.cohort
+	c.last.Unhang(&s.peg)
+	for i := len(c.flying) - 1; i >= 0 && c.flying[i].Beat > s.joined; i-- {
+		c.flying[i].name(s, s.Computed+int32(c.flying[i].Beat-s.joined)-1)
+	}
+	landed := max(c.landed-s.joined, 0)
+	open := int32(c.beat - s.joined - landed)
+	s.Computed += int32(c.beat - s.joined)
+	s.Out += int32(landed)
+	s.InFlight += open
+	if b.async {
+		s.Pending += open
+	}
+	c.size--
+	c.contexts -= int64(s.Computed)
+	c.phase[c.slot(s.Computed, c.beat)]--
+
+	known := s.Computed - s.Pending // tokens that are computed and whose content has arrived
+	c.steady.Settle(s.ID, int(s.Computed), int(known))
+	s.full = b.nextFull(known)
+	s.calm = min(int32(b.blocks(s.Computed))*b.blockSize, s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
+	i, _ := slices.BinarySearchFunc(c.loose, s.Rank, func(x *Seq, rank int64) int { return cmp.Compare(x.Rank, rank) })
+	c.loose = slices.Insert(c.loose, i, s)
+}
+
+// name gives a member a row of its own in a plan in flight, at its place in the batch.
+func (p *Plan) name(s *Seq, past int32) {
+	p.Members--
+	i := len(p.Work)
+	for i > 0 && p.Work[i-1].Seq.Rank > s.Rank {
+		i--
+	}
+	p.Work = slices.Insert(p.Work, i, Work{Seq: s, Tokens: 1, Past: past, Decode: true, Samples: true})
+}
+
+// disband takes everybody out of the cohort.
+func (b *batcher) disband() {
+	c := &b.cohort
+	if c.size == 0 {
+		return
+	}
+	for _, s := range b.running {
+		if s.peg.Hung() {
+			b.part(s)
+		}
+	}
+	c.newest = -1
+}
+
+// land notes that a beat is done: every member that was in it knows one token more.
+func (c *cohort) land(p *Plan) {
+	if len(c.flying) > 0 && c.flying[0] == p {
+		c.landed = p.Beat
+		c.flying = c.flying[:copy(c.flying, c.flying[1:])]
+	}
+}
+
+// leave forgets a sequence that stops running.
+func (c *cohort) leave(s *Seq) {
+	if i := slices.Index(c.loose, s); i >= 0 {
+		c.loose = slices.Delete(c.loose, i, i+1)
+	}
+}

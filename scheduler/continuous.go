@@ -1,0 +1,66 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
+)
+
+// continuous is vLLM's V0 scheduler in its default mode: a step is all prefill or all decode, and prefill comes first.
+// It gives the best first tokens and stalls every running answer while prompts keep coming.
+type continuous struct {
+	batcher
+	enter func(*Plan, *Seq) bool // the method let, bound once
+}
+
+// Continuous returns vLLM's V0 scheduler (0.9.2, without chunking): as long as whole prompts fit the budget, the seats
+// and the memory above the watermark (1 % of the blocks there; Limits.Watermark here), a step prefills and nothing
+// else; otherwise every running sequence decodes one token.
+//
+// It differs from the original where that would lose a request: a preempted sequence that has outgrown the budget, or
+// the pool less its watermark, gets a step or the pool for itself (V0 drops it), and a hit in the prefix cache needs no
+// memory.
+func Continuous(l Limits, c kvcache.Cache) Scheduler {
+	l.LongPrefillTokenThreshold = 0
+	s := &continuous{batcher: newBatcher(l, c)}
+	s.enter = s.let
+	return s
+}
+
+// Plan prefills, or else decodes.
+func (c *continuous) Plan(sim.Time) *Plan {
+	p := c.begin()
+	c.admit(p, c.enter)
+	if p.Empty() {
+		c.touch = c.cache.Usage().Available() < len(c.running) // else nobody can find the pool empty in this step
+		c.extend(p)
+	}
+	return c.end(p)
+}
+
+// let admits the head of the line if all it knows fits into this step.
+func (c *continuous) let(p *Plan, s *Seq) bool {
+	known := s.Known()
+	hit := c.cache.Match(s.Tokens, int(known))
+	n := known - int32(hit.Tokens)
+	if n > c.budget && !p.Empty() {
+		return false
+	}
+	spare := c.spare
+	if len(c.running) == 0 && s.Preemptions > 0 {
+		spare = 0
+	}
+	return c.seat(p, s, hit, n, spare)
+}
+
+// Refuse reads only.
+func (c *continuous) Refuse(s *Seq) string {
+	if r := c.tooLong(s); r != "" {
+		return r
+	}
+	if s.Prompt > c.capacity {
+		return fmt.Sprintf("a prompt of %d tokens is longer than a step of %d, and prompts are not split", s.Prompt, c.capacity)
+	}
+	return c.tooBig(s.Prompt, c.spare)
+}

@@ -1,0 +1,120 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Check reports the first violated invariant by name, or nil. It walks everything.
+func (b *batcher) Check() error {
+	for _, check := range []func() error{b.checkSeats, b.checkStates, b.checkProgress, b.checkBudget, b.checkCohort, b.checkCache} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batcher) checkSeats() error {
+	if n := len(b.running); n > b.limits.MaxNumSeqs {
+		return fmt.Errorf("scheduler: seats: %d sequences run, max_num_seqs is %d", n, b.limits.MaxNumSeqs)
+	}
+	return nil
+}
+
+// States: a sequence is in exactly one list, and its state says in which.
+func (b *batcher) checkStates() (err error) {
+	seen := map[*Seq]bool{}
+	see := func(s *Seq, ok bool, list string) {
+		if err == nil && (!ok || seen[s]) {
+			err = fmt.Errorf("scheduler: states: sequence %d in state %v is %s (listed before: %v)", s.ID, s.State, list, seen[s])
+		}
+		seen[s] = true
+	}
+	for _, s := range b.running {
+		see(s, s.State == Running, "running")
+	}
+	waits := func(s *Seq) { see(s, s.State == Waiting || s.State == Preempted, "waiting") }
+	b.waiting.each(waits)
+	b.skipped.each(waits)
+	return err
+}
+
+// Progress: nobody has computed more than it knows or soon will, and who waits has computed nothing.
+func (b *batcher) checkProgress() (err error) {
+	for _, s := range b.running {
+		switch {
+		case s.Computed < 0 || s.Computed > s.Known()+s.Pending:
+			return fmt.Errorf("scheduler: progress: sequence %d has computed %d of %d known and %d pending tokens", s.ID, s.Computed, s.Known(), s.Pending)
+		case s.Stale < 0 || s.Stale > 0 || s.InFlight < 0 || s.Pending < 0:
+			return fmt.Errorf("scheduler: progress: sequence %d runs with %d tokens in flight, %d stale, %d pending", s.ID, s.InFlight, s.Stale, s.Pending)
+		}
+	}
+	b.waiting.each(func(s *Seq) {
+		if s.Computed != 0 || s.Pending != 0 || s.Stale < 0 || s.Stale != s.InFlight {
+			err = fmt.Errorf("scheduler: progress: sequence %d waits with %d computed, %d pending, %d in flight, %d stale", s.ID, s.Computed, s.Pending, s.InFlight, s.Stale)
+		}
+	})
+	return err
+}
+
+// Budget: the last step took no more tokens than it may, unless it served one sequence that cannot be split, and its
+// sums are those of its rows.
+func (b *batcher) checkBudget() error {
+	if b.latest == nil {
+		return nil
+	}
+	tokens := int32(0)
+	for _, w := range b.latest.Work {
+		if w.Tokens < 1 {
+			return fmt.Errorf("scheduler: budget: sequence %d is in a step with %d tokens", w.Seq.ID, w.Tokens)
+		}
+		tokens += w.Tokens
+	}
+	tokens += int32(b.latest.Members)
+	if tokens > b.capacity && len(b.latest.Work) > 1 {
+		return fmt.Errorf("scheduler: budget: %d tokens in a step of %d", tokens, b.capacity)
+	}
+	if b.latest.beats || b.padded {
+		return nil // not all of its rows are here, or some that are here cost more
+	}
+	if sum := b.sum(b.latest.Work); sum != b.latest.Step {
+		return fmt.Errorf("scheduler: sums: the step says %+v, its rows add up to %+v", b.latest.Step, sum)
+	}
+	return nil
+}
+
+// Cohort: its sums are those of its members, and the rest of the running are its loose ones, in order.
+func (b *batcher) checkCohort() error {
+	c := &b.cohort
+	if c.steady == nil {
+		return nil
+	}
+	var size, loose int
+	var contexts int64
+	phase := make([]int, len(c.phase))
+	for _, s := range b.running {
+		if !s.peg.Hung() {
+			if loose++; loose > len(c.loose) || c.loose[loose-1] != s {
+				return fmt.Errorf("scheduler: cohort: sequence %d is neither a member nor loose", s.ID)
+			}
+			continue
+		}
+		now := s.Computed + int32(c.beat-s.joined)
+		size++
+		contexts += int64(now)
+		phase[c.slot(now, c.beat)]++
+	}
+	if size != c.size || contexts != c.contexts || !slices.Equal(phase, c.phase) {
+		return fmt.Errorf("scheduler: cohort: %d members with %d tokens, its sums say %d with %d", size, contexts, c.size, c.contexts)
+	}
+	return nil
+}
+
+// Cache: its own invariants hold.
+func (b *batcher) checkCache() error {
+	if c, ok := b.cache.(interface{ Check() error }); ok {
+		return c.Check()
+	}
+	return nil
+}

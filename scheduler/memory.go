@@ -1,0 +1,191 @@
+package scheduler
+
+import (
+	"math"
+	"slices"
+
+	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
+)
+
+// extend is the running pass: in the order of their admission, sequences get the tokens they are due, as long as the
+// budget lasts. One that finds no memory takes it from the order's victim, in the end from itself; then the pass stops.
+// A sequence that is due nothing is skipped and stops nobody.
+func (b *batcher) extend(p *Plan) {
+	for i := 0; i < len(b.running) && b.budget > 0; i++ {
+		s := b.running[i]
+		if past := s.Computed; past < s.calm && past+1 == s.Prompt+s.Out+s.Pending && b.plans >= s.turn && !b.touch {
+			b.decode(p, s)
+			continue
+		}
+		n := b.due(s)
+		if n <= 0 {
+			continue
+		}
+		if (s.Computed+n > s.calm || b.tight()) && !b.room(s, n) {
+			var ok bool
+			if i, ok = b.makeRoom(p, i, n); !ok {
+				return
+			}
+		}
+		b.place(p, s, n)
+	}
+}
+
+// tight reports whether a policy that wants a free block at hand for every decode has none.
+func (b *batcher) tight() bool { return b.touch && b.cache.Usage().Available() == 0 }
+
+// room takes the memory for n more tokens of s, and reports whether there was enough.
+func (b *batcher) room(s *Seq, n int32) bool {
+	next := b.slide(s)
+	if b.tight() && len(b.running) > 1 {
+		return false
+	}
+	tokens := min(s.Computed+n, b.maxLen)
+	if !b.cache.Grow(s.ID, int(tokens), int(s.Known())) {
+		return false
+	}
+	b.settle(s, tokens, next)
+	return true
+}
+
+// slide gives back the blocks that have left the windows of s, and returns when there will be more. What is in flight
+// may still read them.
+func (b *batcher) slide(s *Seq) (next int32) {
+	if b.slider == nil {
+		return math.MaxInt32
+	}
+	return int32(min(b.slider.Slide(s.ID, int(s.Computed-s.InFlight)), math.MaxInt32))
+}
+
+// settle works out how long s, which now has room for so many tokens, just decodes: until they are exceeded, or
+// another block fills, or one leaves a window; and not beyond the token whose output may be its last. Before it has
+// caught up with what it knew at its admission it does not decode at all.
+func (b *batcher) settle(s *Seq, tokens, next int32) {
+	room := (tokens + b.blockSize - 1) / b.blockSize * b.blockSize
+	s.full = b.nextFull(min(tokens, s.Known()))
+	s.calm = min(room, s.full-1, next, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
+	if tokens < s.fill {
+		s.calm = 0
+	}
+}
+
+// nextFull returns the known tokens at which another block fills.
+func (b *batcher) nextFull(known int32) int32 { return (known/b.blockSize + 1) * b.blockSize }
+
+// makeRoom preempts until the i-th running sequence has room for n more tokens, or has itself been preempted. It
+// returns where the sequence stands now.
+func (b *batcher) makeRoom(p *Plan, i int, n int32) (int, bool) {
+	s := b.running[i]
+	for {
+		at := b.order.victim(b.running)
+		v := b.running[at]
+		b.running.removeAt(at)
+		if at < i {
+			b.withdraw(p, v)
+			i--
+		}
+		b.preempt(p, v)
+		if v == s {
+			return i, false
+		}
+		if b.room(s, n) {
+			return i, true
+		}
+	}
+}
+
+// withdraw takes a victim out of the plan, if it is in, and gives its tokens back to the budget.
+func (b *batcher) withdraw(p *Plan, v *Seq) {
+	i := slices.IndexFunc(p.Work, func(w Work) bool { return w.Seq == v })
+	if i < 0 {
+		return
+	}
+	w := p.Work[i]
+	b.budget += w.Tokens
+	v.InFlight -= w.Tokens
+	if !w.Decode && v.Preemptions > 0 {
+		b.counters.RecomputedTokens -= int64(w.Tokens)
+	}
+	p.Work = slices.Delete(p.Work, i, i+1)
+	p.Step = b.sum(p.Work)
+}
+
+// sum adds up the rows of a step from nothing.
+func (b *batcher) sum(work []Work) (s hardware.Step) {
+	for _, w := range work {
+		if w.Decode {
+			s.AddDecode(int(w.Past), b.window)
+		} else {
+			s.AddChunk(int(w.Tokens), int(w.Past), w.Samples, b.window)
+		}
+	}
+	return s
+}
+
+// preempt takes the memory of a sequence that has just left the running. Its tokens are kept, and so are those still in
+// flight, which it must wait for; all KV will have to be computed again, as far as the prefix cache has lost it.
+func (b *batcher) preempt(p *Plan, s *Seq) {
+	b.cache.Release(s.ID)
+	s.State = Preempted
+	s.Computed, s.Pending, s.Stale = 0, 0, s.InFlight
+	s.Preemptions++
+	b.counters.Preemptions++
+	b.waiting.pushFront(s)
+	p.Preempted = append(p.Preempted, s)
+}
+
+// admit is the admission pass: enter is asked to let in the head of the line, until it says no. Nobody overtakes the
+// head, unless it still has to wait for steps from before its preemption.
+func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
+	for b.budget > 0 && len(b.running) < b.limits.MaxNumSeqs {
+		q := b.next()
+		s := q.head()
+		if s == nil {
+			break
+		}
+		if s.Stale > 0 {
+			b.aside = append(b.aside, q.pop())
+			continue
+		}
+		if !enter(p, s) {
+			break
+		}
+		q.pop()
+		b.running.add(s)
+	}
+	for _, s := range slices.Backward(b.aside) {
+		b.skipped.pushFront(s)
+	}
+	b.aside = b.aside[:0]
+}
+
+// next returns the line whose head is looked at next.
+func (b *batcher) next() line {
+	s, w := b.skipped.head(), b.waiting.head()
+	if s != nil && (w == nil || b.order.skippedFirst(s, w)) {
+		return b.skipped
+	}
+	return b.waiting
+}
+
+// seat gives a waiting sequence its hit and the memory for n more tokens, leaving `spare` blocks, and puts them into
+// the plan; or it does nothing and returns false.
+func (b *batcher) seat(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
+	known := s.Known()
+	tokens := min(int32(hit.Tokens)+n, b.maxLen)
+	if !b.cache.Admit(s.ID, s.Tokens, hit, kvcache.Claim{Tokens: int(tokens), Known: int(known), Spare: spare}) {
+		return false
+	}
+	s.State = Running
+	s.Computed, s.fill = int32(hit.Tokens), known
+	if s.Preemptions == 0 {
+		s.Hit = int32(hit.Tokens)
+		b.counters.PrefixQueries += int64(hit.Queried)
+		b.counters.PrefixHits += int64(hit.Tokens)
+	}
+	b.settle(s, tokens, b.slide(s))
+	b.place(p, s, n)
+	p.Admitted = append(p.Admitted, s)
+	return true
+}

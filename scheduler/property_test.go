@@ -1,0 +1,137 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/scheduler"
+)
+
+// anyScheduler draws a policy with settings, and a pool for it that holds at least one sequence of 120 tokens.
+func anyScheduler(t *rapid.T) *world {
+	l, pool := setting(rapid.IntRange(31, 60).Draw(t, "blocks"), func(l *scheduler.Limits, c *kvcache.Config) {
+		c.BlockSize = 4
+		c.PrefixCaching = rapid.Bool().Draw(t, "caching")
+		if rapid.Bool().Draw(t, "hybrid") {
+			c.Groups, c.Blocks, l.NumGPUBlocks = []kvcache.Group{{}, {Window: 10}}, 2*c.Blocks, 2*c.Blocks+1
+		}
+		l.MaxNumBatchedTokens = rapid.SampledFrom([]int{5, 64, 200}).Draw(t, "budget")
+		l.MaxNumSeqs = rapid.IntRange(1, 6).Draw(t, "seats")
+		l.LongPrefillTokenThreshold = rapid.SampledFrom([]int{0, 7}).Draw(t, "threshold")
+		l.SchedulerReserveFullISL = rapid.Bool().Draw(t, "gate")
+		l.Watermark = rapid.SampledFrom([]float64{0, 0.02}).Draw(t, "watermark")
+		l.Priority = rapid.Bool().Draw(t, "priority")
+		l.AsyncScheduling = rapid.Bool().Draw(t, "async")
+		l.PipelineStages = rapid.IntRange(0, 2).Draw(t, "stages")
+	})
+	var s scheduler.Scheduler
+	switch policy := rapid.SampledFrom([]string{"chunked", "continuous", "static"}).Draw(t, "policy"); policy {
+	case "chunked":
+		s = scheduler.Chunked(l, pool)
+	case "continuous":
+		l.MaxNumBatchedTokens = 200 // it does not split prompts
+		s = scheduler.Continuous(l, pool)
+	default:
+		s = scheduler.Static(l, scheduler.Batch{
+			MaxBatch: rapid.IntRange(1, 4).Draw(t, "batch"), EarlyExit: rapid.Bool().Draw(t, "exit"),
+			PadTo: rapid.IntRange(0, 40).Draw(t, "pad"),
+		}, pool)
+	}
+	w := newWorld(t, s, pool)
+	w.depth = max(1, l.PipelineStages)
+	if l.AsyncScheduling {
+		w.depth++
+	}
+	return w
+}
+
+// TestEveryPolicyServesEverybody drives the policies through random arrivals and departures: the invariants hold after
+// every event, and in the end everybody has been served and all memory is free.
+func TestEveryPolicyServesEverybody(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := anyScheduler(t)
+		var seqs []*scheduler.Seq
+		t.Repeat(map[string]func(*rapid.T){
+			"send": func(t *rapid.T) {
+				prompt := kvcache.Prompt{
+					{Label: 1 << 30, Len: rapid.Int32Range(0, 30).Draw(t, "shared")},
+					{Label: 1<<30 + uint64(w.next) + 1, Len: rapid.Int32Range(1, 40).Draw(t, "own")},
+				}
+				s := w.send(prompt, rapid.Int32Range(1, 30).Draw(t, "output"), rapid.Int32Range(0, 2).Draw(t, "priority"))
+				if r := w.sched.Refuse(s); r != "" {
+					t.Fatalf("refused: %s", r)
+				}
+				seqs = append(seqs, s)
+			},
+			"step": func(*rapid.T) { w.step() },
+			"drop": func(t *rapid.T) {
+				if len(seqs) == 0 {
+					t.Skip("nobody came")
+				}
+				w.sched.Drop(rapid.SampledFrom(seqs).Draw(t, "seq"))
+			},
+			"": func(*rapid.T) { w.check() },
+		})
+		w.finish()
+		for _, s := range seqs {
+			if s.State != scheduler.Gone || s.Out > s.MaxTokens || s.InFlight != 0 {
+				t.Fatalf("sequence %d is %v with %d of %d tokens, %d in flight", s.ID, s.State, s.Out, s.MaxTokens, s.InFlight)
+			}
+		}
+	})
+}
+
+// TestTheOldestIsNeverStarved runs a synchronous server in a pool that is far too small: under first come, first served
+// the oldest sequence loses its memory to nobody, so it advances in every step, and preemptions stay bounded.
+func TestTheOldestIsNeverStarved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := chunked(t, rapid.IntRange(32, 50).Draw(t, "blocks"), func(l *scheduler.Limits, c *kvcache.Config) {
+			c.BlockSize, l.MaxNumBatchedTokens = 4, 64
+			l.SchedulerReserveFullISL = rapid.Bool().Draw(t, "gate")
+			c.PrefixCaching = rapid.Bool().Draw(t, "caching")
+		})
+		var seqs []*scheduler.Seq
+		for range rapid.IntRange(2, 12).Draw(t, "requests") {
+			seqs = append(seqs, w.add(rapid.Int32Range(1, 60).Draw(t, "prompt"), rapid.Int32Range(1, 60).Draw(t, "output")))
+		}
+		for steps := 0; len(seqs) > 0; steps++ {
+			oldest := seqs[0]
+			computed, lost := oldest.Computed, oldest.Preemptions
+			w.step()
+			if oldest.Preemptions > lost || oldest.State != scheduler.Gone && oldest.Computed <= computed {
+				t.Fatalf("step %d: the oldest, %d, went from %d to %d computed tokens, preempted %d times",
+					steps, oldest.ID, computed, oldest.Computed, oldest.Preemptions-lost)
+			}
+			seqs = slices.DeleteFunc(seqs, func(s *scheduler.Seq) bool { return s.State == scheduler.Gone })
+		}
+	})
+}
+
+func TestPreemptionStormsEnd(t *testing.T) {
+	w := chunked(t, 500, func(l *scheduler.Limits, _ *kvcache.Config) { l.SchedulerReserveFullISL = false })
+	for i := range int32(100) {
+		w.add(64+i%50, 300+7*i%200)
+	}
+	steps := w.finish()
+	if n := w.sched.Counters().Preemptions; n < 50 || n > 2000 || len(steps) > 20_000 {
+		t.Errorf("%d preemptions in %d steps", n, len(steps))
+	}
+}
+
+func TestSteadyDecodesAllocateNothing(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		t.Run(fmt.Sprintf("async=%v", async), func(t *testing.T) {
+			step := decoding(64, async)
+			for range 600 { // the block tables reach their size
+				step()
+			}
+			if n := testing.AllocsPerRun(100, step); n != 0 {
+				t.Errorf("%v allocations per step", n)
+			}
+		})
+	}
+}

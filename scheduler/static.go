@@ -1,0 +1,176 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
+)
+
+// static is batching as FasterTransformer and Triton's dynamic batcher do it: collect a batch, pad its prompts to one
+// length, prefill them in one step, decode until the last answer ends, then collect the next. Nobody joins or leaves
+// in between.
+type static struct {
+	batcher
+	batch Batch
+	pad   int32   // length of the padded prompts of the running batch
+	ended []ended // its rows that have finished
+}
+
+// An ended row is one whose answer is complete, in a batch that is not.
+type ended struct {
+	id   kvcache.SeqID
+	past int32 // tokens in its cache, growing on
+}
+
+// Static returns static batching. A batch starts when it is full — b.MaxBatch requests, max_num_seqs, or as many as the
+// memory holds — or when its oldest request has waited for b.Timeout. Memory for the padded prompt and max_tokens is
+// reserved for every row and freed at the end of the batch; there is no preemption, and no token budget. Until the end
+// a finished row goes on computing tokens that nobody reads: they are in the Step of a plan, though not in its Work.
+// With b.EarlyExit it stops, and frees its memory. Prefix caching is not used.
+func Static(l Limits, b Batch, c kvcache.Cache) Scheduler {
+	l.MaxNumBatchedTokens, l.MaxNumScheduledTokens, l.LongPrefillTokenThreshold = 0, 0, 0
+	s := &static{batcher: newBatcher(l, c), batch: b}
+	s.padded = true
+	s.batch.MaxBatch = min(max(b.MaxBatch, 1), s.limits.MaxNumSeqs)
+	return s
+}
+
+// Plan goes on with the running batch, or starts the next one.
+func (t *static) Plan(now sim.Time) *Plan {
+	p := t.begin()
+	if len(t.running) > 0 {
+		t.decode(p)
+	} else {
+		t.collect(p, now)
+	}
+	return t.end(p)
+}
+
+// decode computes one token for every row of the batch.
+func (t *static) decode(p *Plan) {
+	for _, s := range t.running {
+		if t.due(s) > 0 {
+			past := t.pad - s.Prompt + s.Computed
+			s.Computed++
+			t.row(p, Work{Seq: s, Tokens: 1, Past: past, Decode: true, Samples: true})
+			p.Step.AddDecode(int(past), t.window)
+		}
+	}
+	if p.Empty() {
+		return
+	}
+	for i := range t.ended {
+		p.Step.AddDecode(int(t.ended[i].past), t.window)
+		t.ended[i].past++
+	}
+}
+
+// collect starts a batch, or says when it will.
+func (t *static) collect(p *Plan, now sim.Time) {
+	pad, full := t.candidates()
+	if len(t.aside) == 0 {
+		return
+	}
+	oldest := slices.MinFunc(t.aside, func(a, b *Seq) int { return int(min(max(a.Arrival-b.Arrival, -1), 1)) })
+	if due := oldest.Arrival.Add(t.batch.Timeout); !full && now < due {
+		p.Wake = due
+		for _, s := range slices.Backward(t.aside) {
+			t.waiting.pushFront(s)
+		}
+	} else {
+		t.pad = pad
+		for _, s := range t.aside {
+			t.prefill(p, s)
+		}
+	}
+	t.aside = t.aside[:0]
+}
+
+// candidates takes the next batch out of the line, as far as it has arrived. It returns the length to pad it to, and
+// whether nobody else would fit. A longer prompt makes every row longer.
+func (t *static) candidates() (pad int32, full bool) {
+	pad = int32(t.batch.PadTo)
+	free := t.cache.Usage().Available()
+	for len(t.aside) < t.batch.MaxBatch {
+		s := t.waiting.head()
+		if s == nil {
+			return pad, false
+		}
+		longer := max(pad, s.Prompt)
+		need := t.rowBlocks(longer, s)
+		for _, other := range t.aside {
+			need += t.rowBlocks(longer, other)
+		}
+		if need > free {
+			return pad, true
+		}
+		pad = longer
+		t.aside = append(t.aside, t.waiting.pop())
+	}
+	return pad, true
+}
+
+// rowBlocks returns the blocks that a row is given: those of its padded prompt and all it may generate.
+func (t *static) rowBlocks(pad int32, s *Seq) int {
+	return t.cache.Need(kvcache.Hit{}, t.rowTokens(pad, s))
+}
+
+func (t *static) rowTokens(pad int32, s *Seq) int {
+	return int(min(int64(max(pad, s.Prompt))+int64(s.MaxTokens), math.MaxInt32))
+}
+
+// prefill starts a row.
+func (t *static) prefill(p *Plan, s *Seq) {
+	if !t.cache.Admit(s.ID, s.Tokens, kvcache.Hit{}, kvcache.Claim{Tokens: t.rowTokens(t.pad, s)}) {
+		panic("scheduler: static batch: memory that was counted as free is not")
+	}
+	s.State, s.Computed = Running, s.Prompt
+	t.running.add(s)
+	p.Admitted = append(p.Admitted, s)
+	t.row(p, Work{Seq: s, Tokens: t.pad, Samples: true})
+	p.Step.AddChunk(int(t.pad), 0, true, t.window)
+}
+
+func (t *static) row(p *Plan, w Work) {
+	p.Work = append(p.Work, w)
+	w.Seq.InFlight += w.Tokens
+	w.Seq.full = math.MaxInt32 // nothing is ever findable
+	w.Seq.turn = t.plans + t.stages
+	if t.async {
+		w.Seq.Pending++
+	}
+}
+
+// Drop takes out a sequence. A row of the running batch keeps its place, its cost and its memory until the batch ends,
+// unless rows may exit early.
+func (t *static) Drop(s *Seq) {
+	if s.State != Running || t.batch.EarlyExit {
+		t.batcher.Drop(s)
+		return
+	}
+	t.running.removeAt(t.running.find(s))
+	s.State = Gone
+	t.ended = append(t.ended, ended{s.ID, t.pad - s.Prompt + s.Computed})
+	if len(t.running) > 0 {
+		return
+	}
+	for _, row := range t.ended {
+		t.cache.Release(row.id)
+	}
+	t.ended = t.ended[:0]
+}
+
+// Refuse reads only.
+func (t *static) Refuse(s *Seq) string {
+	if r := t.tooLong(s); r != "" {
+		return r
+	}
+	tokens := t.rowTokens(int32(t.batch.PadTo), s)
+	if r := t.tooBig(int32(tokens), 0); r != "" {
+		return fmt.Sprintf("%s (static batching reserves max_tokens %d)", r, s.MaxTokens)
+	}
+	return ""
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/workload"
+)
+
+// deliver hands out the step's tokens in batch order and ends the answers that are complete.
+//
+// The sequences that the plan leaves unnamed got one token each, as in the step before: nothing is done for any of
+// them but those whose answer ends. What they have received is worked out when somebody asks (see catchUp).
+func (e *Engine) deliver(f flight) {
+	p := f.plan
+	if e.c.Hooks.TokenOut != nil && p.Members > 0 {
+		e.fail("every token is named", "a hook wants each token, but the scheduler leaves %d sequences unnamed", p.Members)
+	}
+	e.gaps(f.end.Sub(e.lastEnd), p.Members-e.ghosts)
+	e.ending = e.ending[:0]
+	if p.Members > 0 {
+		e.ending = e.endings.Due(p.Beat, e.ending)
+		slices.SortFunc(e.ending, func(a, b *life) int { return cmp.Compare(a.seq.Rank, b.seq.Rank) })
+	}
+	unnamed := e.ending
+	var gap time.Duration
+	same := 0 // consecutive tokens with that gap
+	for i := range p.Work {
+		w := &p.Work[i]
+		for len(unnamed) > 0 && unnamed[0].seq.Rank < w.Seq.Rank {
+			e.lastUnnamed(unnamed[0], f)
+			unnamed = unnamed[1:]
+		}
+		if !w.Samples {
+			continue
+		}
+		l := e.lives[w.Seq.ID]
+		if l.ended {
+			continue // it ended a step ago; an asynchronous engine learns too late
+		}
+		e.catchUp(l)
+		if l.Emitted == 0 {
+			l.lag = time.Duration(p.Step.Seqs) * e.c.Frontend.PerStream
+		}
+		at := f.end.Add(l.lag)
+		if l.Emitted > 0 {
+			if g := at.Sub(l.Last); g != gap {
+				e.gaps(gap, same)
+				gap, same = g, 0
+			}
+			same++
+		}
+		e.emit(l, at, f.number)
+		if w.Joins && !l.ended && l.seq.Unnamed() {
+			e.unname(l, p.Beat)
+		}
+	}
+	e.gaps(gap, same)
+	for _, l := range unnamed {
+		e.lastUnnamed(l, f)
+	}
+}
+
+// unname notes that from the next beat on the life gets a token in every beat, and files it under the one that ends its
+// answer, unless max_tokens ends it: then the scheduler, which knows, names it in time.
+func (e *Engine) unname(l *life, beat int64) {
+	l.joined = beat
+	if l.want < l.seq.MaxTokens {
+		e.endings.Hang(&l.peg, l, beat+int64(l.want-l.Emitted))
+	}
+}
+
+// catchUp credits a life with the tokens of the beats that it went unnamed in, and names it again.
+func (e *Engine) catchUp(l *life) {
+	if l.joined < 0 {
+		return
+	}
+	if n := e.beat - l.joined; n > 0 {
+		l.Emitted += int32(n)
+		l.Last = e.lastEnd.Add(l.lag)
+	}
+	l.joined = -1
+	e.endings.Unhang(&l.peg)
+}
+
+// lastUnnamed delivers the last token of an unnamed life.
+func (e *Engine) lastUnnamed(l *life, f flight) {
+	e.catchUp(l)
+	e.emit(l, f.end.Add(l.lag), f.number)
+}
+
+func (e *Engine) gaps(gap time.Duration, n int) {
+	if h := e.c.Hooks.Gap; h != nil && n > 0 {
+		h(gap, n)
+	}
+}
+
+// emit delivers one token, which reaches the client at instant at.
+func (e *Engine) emit(l *life, at sim.Time, number int64) {
+	l.Emitted++
+	l.Last = at
+	now := e.kernel.Now()
+	if l.Emitted == 1 {
+		l.First = at
+		if h := e.c.Hooks.FirstOut; h != nil {
+			h(now, &l.Life)
+		}
+	} else if l.lost > 0 && number > l.lost {
+		if h := e.c.Hooks.Resumed; h != nil {
+			h(now, &l.Life)
+		}
+	}
+	if number > l.lost {
+		l.lost = 0
+	}
+	if h := e.c.Hooks.TokenOut; h != nil {
+		h(now, &l.Life)
+	}
+	if l.Emitted == l.want {
+		e.end(l, workload.Outcome{Status: workload.Completed, At: at})
+		e.drop(l)
+	}
+}

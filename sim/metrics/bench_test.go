@@ -1,0 +1,26 @@
+package metrics
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+func BenchmarkReportOfAHundredThousandRequests(b *testing.B) {
+	r := New(Config{SLO: SLO{TTFT: time.Second}})
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for i := range 100_000 {
+		ttft := rnd.Int64N(1e9)
+		r.complete(record{arrival: int64(i) * 25e6, ttft: ttft, e2el: ttft + rnd.Int64N(1e10), prompt: 512, output: 256})
+	}
+	for b.Loop() {
+		r.Report(1)
+	}
+}
+
+func BenchmarkGap(b *testing.B) {
+	g := newGaps()
+	for b.Loop() {
+		g.add(21_345_678, 170)
+	}
+}

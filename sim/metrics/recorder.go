@@ -1,0 +1,217 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/engine"
+	"github.com/servesim/servesim/sim/workload"
+)
+
+// Recorder measures a run. It is for one goroutine, the run's own.
+type Recorder struct {
+	c        Config
+	perToken bool
+	watches  []*watch
+
+	total, warm Requests // all requests; those of the warm-up
+	refusals    map[string]int
+	origin      sim.Time // first arrival at a server
+	lastAnswer  sim.Time
+
+	records records
+	gaps    *gaps
+	tokens  Tokens
+	score   scoreboard
+	stories stories
+	line    line
+	rows    *rows
+	pooled  int // requests that did not complete, but whose gaps are in the pool
+}
+
+// New returns a recorder that has seen nothing yet.
+func New(c Config) *Recorder {
+	r := &Recorder{c: c, gaps: newGaps(), refusals: map[string]int{}}
+	r.perToken = c.PerToken || c.Warmup > 0 || c.SLO.ITL > 0
+	if c.Rows != nil {
+		r.rows = newRows(c.Rows)
+	}
+	return r
+}
+
+// Hooks returns hooks for the engine that Config.Engine describes.
+func (r *Recorder) Hooks() engine.Hooks { return r.Watch(r.c.Engine) }
+
+// Watch returns hooks for one more engine. A recorder may watch several; a request belongs to one of them.
+func (r *Recorder) Watch(e Engine) engine.Hooks {
+	e.GPUs = max(e.GPUs, 1)
+	w := &watch{r: r, e: e}
+	r.watches = append(r.watches, w)
+	return w.hooks()
+}
+
+// Progress reports how many requests have come and how many have ended so far.
+func (r *Recorder) Progress() (submitted, ended int) {
+	t := &r.total
+	return t.Submitted, t.Completed + t.Rejected + t.Aborted
+}
+
+// arrive counts a request in and returns its row.
+func (r *Recorder) arrive(now sim.Time, l *engine.Life) int {
+	if r.total.Submitted == 0 {
+		r.origin = now
+	}
+	r.total.Submitted++
+	if !measured(l.Request.Arrival, r.c.Warmup) {
+		r.warm.Submitted++
+	}
+	r.line.join(now)
+	if r.rows == nil {
+		return 0
+	}
+	return r.rows.open(l.Request)
+}
+
+// refusalKinds bounds how many reasons for refusal are told apart.
+const refusalKinds = 64
+
+// finish counts a request out, however it ended.
+func (r *Recorder) finish(l *engine.Life, row int) {
+	o := l.Outcome
+	r.lastAnswer = max(r.lastAnswer, o.At)
+	warm := !measured(l.Request.Arrival, r.c.Warmup)
+	count := func(q *Requests) {
+		switch o.Status {
+		case workload.Completed:
+			q.Completed++
+		case workload.Rejected:
+			q.Rejected++
+		case workload.Aborted:
+			q.Aborted++
+		}
+	}
+	count(&r.total)
+	if warm {
+		count(&r.warm)
+	}
+	if o.Status == workload.Rejected {
+		if _, known := r.refusals[o.Reason]; !known && len(r.refusals) >= refusalKinds {
+			o.Reason = "other reasons"
+		}
+		r.refusals[o.Reason]++
+	}
+	if o.Status == workload.Aborted && l.Emitted > 1 && !r.perToken {
+		r.pooled++
+	}
+	if r.rows != nil {
+		r.rows.close(row, l)
+	}
+}
+
+// complete takes in the record of a request that counts.
+func (r *Recorder) complete(rec record) {
+	r.records.add(rec)
+	r.tokens.Input += int64(rec.prompt)
+	r.tokens.Output += int64(rec.output)
+	r.score.score(&rec, r.c.SLO)
+}
+
+// Flush writes the rows of requests that never ended, and whatever is still buffered, to Config.Rows. It returns the
+// first error that writing rows met. Call it once, when the run is over.
+func (r *Recorder) Flush() error {
+	if r.rows == nil {
+		return nil
+	}
+	return r.rows.flush()
+}
+
+// Report says what the run amounted to, up to instant end, where it stopped.
+func (r *Recorder) Report(end sim.Time) Report {
+	total := settle(r.total)
+	busyUntil := sim.Time(0)
+	for _, w := range r.watches {
+		busyUntil = max(busyUntil, w.clock)
+	}
+	if total.Unfinished == 0 && total.Submitted > 0 {
+		end = r.lastAnswer
+	}
+	seconds := max(end-r.c.Warmup, 0).Seconds()
+	window := float64(max(end-r.c.Warmup, busyUntil-r.c.Warmup, 0)) // a step may outlast the last answer
+	warm := settle(r.warm)
+	rep := Report{
+		Requests: total, Rejections: r.rejections(), DurationS: seconds, Tokens: r.tokens,
+		Latency:     r.records.latency(r.gaps, r.c.Percentiles),
+		Goodput:     r.score.goodput(r.c.SLO, total.Submitted-warm.Submitted, seconds),
+		Concurrency: little(r.censuses(), max(end, busyUntil)),
+		Engine:      engineUse(r.watches, window),
+		GPU:         gpuUse(r.watches, window, r.tokens.Output),
+		Attribution: Attribution{WallTime: wallTime(r.watches, window), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
+		Verdict:     r.line.verdict(r.c.Open),
+	}
+	if r.c.Warmup > 0 {
+		rep.Warmup = &Warmup{UntilS: r.c.Warmup.Seconds(), Requests: warm}
+	}
+	rep.Throughput = r.throughput(&rep)
+	rep.Warnings = r.warnings(&rep)
+	return rep
+}
+
+// settle counts what has not ended as unfinished.
+func settle(q Requests) Requests {
+	q.Unfinished = q.Submitted - q.Completed - q.Rejected - q.Aborted
+	return q
+}
+
+func (r *Recorder) throughput(rep *Report) Throughput {
+	per := func(n float64) float64 { return ratio(n, rep.DurationS) }
+	in, out := float64(r.tokens.Input), float64(r.tokens.Output)
+	tallies := make([]*tally, len(r.watches))
+	for i, w := range r.watches {
+		tallies[i] = &w.tally
+	}
+	return Throughput{
+		RequestsPerS: per(float64(r.records.n)), InputTokensPerS: per(in), OutputTokensPerS: per(out),
+		TotalTokensPerS: per(in + out), OutputTokensPerSPerGPU: ratio(per(out), float64(rep.GPU.Count)),
+		OutputTokensPerSPerUser: ratio(1000, rep.Latency.TPOT.Mean),
+		PeakOutputTokensPerS:    busiest(tallies), PeakConcurrentRequests: r.records.crowd(r.origin),
+	}
+}
+
+func (r *Recorder) censuses() []*census {
+	cs := make([]*census, len(r.watches))
+	for i, w := range r.watches {
+		cs[i] = &w.census
+	}
+	return cs
+}
+
+// rejections lists the reasons, the commonest first.
+func (r *Recorder) rejections() []Rejection {
+	list := make([]Rejection, 0, len(r.refusals))
+	for _, reason := range slices.Sorted(maps.Keys(r.refusals)) {
+		list = append(list, Rejection{reason, r.refusals[reason]})
+	}
+	slices.SortStableFunc(list, func(a, b Rejection) int { return cmp.Compare(b.Count, a.Count) })
+	return list
+}
+
+// warnings says what a reader of the numbers must know.
+func (r *Recorder) warnings(rep *Report) []string {
+	out := []string{}
+	if n := rep.Requests.Rejected; n > 0 {
+		out = append(out, fmt.Sprintf("%d of %d requests were rejected; see rejections", n, rep.Requests.Submitted))
+	}
+	if r.records.n == 0 {
+		out = append(out, "no request completed: latencies and throughput are zero because there is nothing to measure")
+	}
+	if n := rep.Requests.Unfinished; n > 0 {
+		out = append(out, fmt.Sprintf("%d requests were still unfinished when the run ended; they count as missed targets", n))
+	}
+	if !r.perToken && r.pooled+rep.Requests.Unfinished > 0 {
+		out = append(out, "itl also pools the gaps of requests that did not complete")
+	}
+	return out
+}

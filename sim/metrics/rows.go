@@ -1,0 +1,140 @@
+package metrics
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/servesim/servesim/sim/engine"
+	"github.com/servesim/servesim/sim/workload"
+)
+
+// ResultColumns follow workload.RequestColumns in the rows of Config.Rows: times in milliseconds with six decimals, so
+// that no nanosecond is lost; empty where a request had no such thing.
+const ResultColumns = "status,reason,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemptions,cached_tokens"
+
+// rows writes one line per request, in the order of arrival. A line waits until those before it have been written, so
+// memory grows with the requests in flight and those behind the oldest of them.
+type rows struct {
+	out     *bufio.Writer
+	pending []pendingRow // from number base on
+	written int          // how many of pending are already out
+	base    int
+}
+
+// A pendingRow is a request, and its line once it has ended.
+type pendingRow struct {
+	request *workload.Request
+	line    []byte
+}
+
+func newRows(w io.Writer) *rows {
+	rs := &rows{out: bufio.NewWriterSize(w, 1<<16)}
+	rs.out.WriteString(workload.RequestColumns + "," + ResultColumns + "\n")
+	return rs
+}
+
+// open makes room for a request's row and returns its number.
+func (rs *rows) open(r *workload.Request) int {
+	rs.pending = append(rs.pending, pendingRow{request: r})
+	return rs.base + len(rs.pending) - 1
+}
+
+// close completes a row and writes all that have nothing before them to wait for.
+func (rs *rows) close(row int, l *engine.Life) {
+	p := &rs.pending[row-rs.base]
+	if row == rs.base+rs.written { // nothing to wait for: no copy
+		b := appendResult(rs.request(rs.out.AvailableBuffer(), p.request), l)
+		rs.out.Write(append(b, '\n'))
+		rs.written++
+	} else {
+		p.line = append(appendResult(rs.request(make([]byte, 0, 192), p.request), l), '\n')
+	}
+	p.request = nil
+	for rs.written < len(rs.pending) && rs.pending[rs.written].line != nil {
+		rs.out.Write(rs.pending[rs.written].line)
+		rs.pending[rs.written].line = nil
+		rs.written++
+	}
+	if rs.written >= 1<<10 && 2*rs.written >= len(rs.pending) {
+		n := copy(rs.pending, rs.pending[rs.written:])
+		clear(rs.pending[n:])
+		rs.base += rs.written
+		rs.pending, rs.written = rs.pending[:n], 0
+	}
+}
+
+// flush writes the rows that are left, and reports the first error of all writes.
+func (rs *rows) flush() error {
+	for _, p := range rs.pending[rs.written:] {
+		if p.request != nil {
+			p.line = append(rs.request(nil, p.request), "unfinished,,,,,,,\n"...)
+		}
+		rs.out.Write(p.line)
+	}
+	rs.written = len(rs.pending)
+	return rs.out.Flush()
+}
+
+// request appends the columns that describe what was asked.
+func (rs *rows) request(b []byte, r *workload.Request) []byte {
+	return append(workload.AppendRequest(b, r), ',')
+}
+
+// appendResult appends the columns of ResultColumns.
+func appendResult(b []byte, l *engine.Life) []byte {
+	switch l.Outcome.Status {
+	case workload.Completed:
+		b = append(b, "completed,"...)
+	case workload.Rejected:
+		b = append(b, "rejected,"...)
+	case workload.Aborted:
+		b = append(b, "aborted,"...)
+	}
+	b = append(appendField(b, l.Outcome.Reason), ',')
+	done := l.Outcome.Status == workload.Completed
+	if l.Started {
+		b = appendMillis(b, int64(max(l.Scheduled-l.Queued, 0)))
+	}
+	b = append(b, ',')
+	if l.Emitted > 0 {
+		b = appendMillis(b, int64(l.First-l.Request.Arrival))
+	}
+	b = append(b, ',')
+	if done && l.Emitted > 1 {
+		gaps := int64(l.Emitted - 1)
+		b = appendMillis(b, (int64(l.Last-l.First)+gaps/2)/gaps)
+	}
+	b = append(b, ',')
+	if done {
+		b = appendMillis(b, int64(l.Last-l.Request.Arrival))
+	}
+	b = append(b, ',')
+	if l.Seq == nil || l.Outcome.Status == workload.Rejected {
+		return append(b, ',')
+	}
+	b = append(strconv.AppendInt(b, int64(l.Seq.Preemptions), 10), ',')
+	return strconv.AppendInt(b, int64(l.Seq.Hit), 10)
+}
+
+// appendMillis appends ns nanoseconds as milliseconds with six decimals.
+func appendMillis(b []byte, ns int64) []byte {
+	b = append(strconv.AppendInt(b, ns/1e6, 10), '.')
+	at := len(b)
+	b = append(b, "000000"...)
+	for n, i := ns%1e6, at+5; n > 0; i-- {
+		b[i] = '0' + byte(n%10)
+		n /= 10
+	}
+	return b
+}
+
+// appendField appends text as a CSV field; a row stays one line.
+func appendField(b []byte, s string) []byte {
+	if !strings.ContainsAny(s, ",\"\n\r") {
+		return append(b, s...)
+	}
+	s = strings.NewReplacer(`"`, `""`, "\n", " ", "\r", " ").Replace(s)
+	return append(append(append(b, '"'), s...), '"')
+}

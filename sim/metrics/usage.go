@@ -1,0 +1,141 @@
+package metrics
+
+import (
+	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/engine"
+)
+
+// usage adds up what one engine's GPUs and KV pool did, step by step. Sums over time begin at the end of the warm-up.
+type usage struct {
+	steps, tokens int64
+	peakRunning   int
+	peakHeld      int
+
+	busy                 split   // of one GPU, in nanoseconds
+	running              float64 // sequence-nanoseconds
+	held                 float64 // share of the pool × nanoseconds
+	peak                 float64 // share of the pool
+	device               float64 // nanoseconds that one GPU spent on steps, the host's apart
+	flops, bytes, joules float64 // of one GPU
+}
+
+// sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
+func (w *watch) sample(r engine.Ran) {
+	u, step := &w.use, &r.Plan.Step
+	u.steps++
+	u.tokens += int64(step.Tokens)
+	u.peakRunning = max(u.peakRunning, step.Seqs)
+	share := 0.0
+	if w.e.Usage != nil {
+		if k := w.e.Usage(); k.Total > 0 {
+			share = float64(k.Held) / float64(k.Total)
+			u.peak, u.peakHeld = max(u.peak, share), max(u.peakHeld, k.Held)
+		}
+	}
+	part := after(w.r.c.Warmup, r.Start, r.End)
+	if part == 0 {
+		return
+	}
+	cost := price(r.Cost, r.Hidden)
+	busy := float64(r.Busy) * part
+	u.busy.add(cost.spread(int64(min(busy, float64(cost.total())))))
+	u.running += float64(step.Seqs) * float64(r.End-r.Start) * part
+	u.held += share * busy
+	u.device += float64(r.Cost.Device) * part
+	u.flops += r.Cost.FLOPs * part
+	u.bytes += r.Cost.Bytes * part
+	u.joules += r.Cost.Joules * part
+}
+
+// after returns the share of the span from start to end that lies after t.
+func after(t, start, end sim.Time) float64 {
+	switch {
+	case t <= start:
+		return 1
+	case t >= end:
+		return 0
+	}
+	return float64(end-t) / float64(end-start)
+}
+
+// counters returns the scheduler's totals, if the engine has any to offer.
+func (w *watch) counters() scheduler.Counters {
+	if w.e.Counters == nil {
+		return scheduler.Counters{}
+	}
+	return w.e.Counters()
+}
+
+// engineUse describes all engines; averages are over them.
+func engineUse(ws []*watch, window float64) EngineUse {
+	var out EngineUse
+	var tokens int64
+	for _, w := range ws {
+		c := w.counters()
+		out.Steps += w.use.steps
+		out.Preemptions += c.Preemptions
+		out.RecomputedTokens += c.RecomputedTokens
+		out.PrefixCache.QueriedTokens += c.PrefixQueries
+		out.PrefixCache.HitTokens += c.PrefixHits
+		tokens += w.use.tokens
+		out.Batch.MeanRunning += ratio(w.use.running, window)
+		out.Batch.PeakRunning = max(out.Batch.PeakRunning, w.use.peakRunning)
+		out.KV.MeanUsage += ratio(w.use.held, window) / float64(len(ws))
+		out.KV.PeakUsage = max(out.KV.PeakUsage, w.use.peak)
+	}
+	out.Batch.MeanRunning = ratio(out.Batch.MeanRunning, float64(len(ws)))
+	out.Batch.MeanStepTokens = ratio(float64(tokens), float64(out.Steps))
+	if len(ws) > 0 {
+		e := ws[0].e
+		out.KV.Blocks, out.KV.BlockSize, out.KV.BytesPerToken = e.Blocks, e.BlockSize, e.BytesPerToken
+	}
+	return out
+}
+
+// gpuUse describes all GPUs over window nanoseconds.
+func gpuUse(ws []*watch, window float64, output int64) GPU {
+	var g GPU
+	var busy, flops, bytes, peakFLOPs, peakBytes float64
+	seconds := window / 1e9
+	for _, w := range ws {
+		n := float64(w.e.GPUs)
+		g.Count += w.e.GPUs
+		busy += n * float64(w.use.busy.total())
+		flops += n * w.use.flops
+		bytes += n * w.use.bytes
+		peakFLOPs += n * w.e.PeakFLOPs * seconds
+		peakBytes += n * w.e.PeakBandwidth * seconds
+		g.EnergyJ += n * (w.use.joules + w.e.IdleWatts*max(0, seconds-w.use.device/1e9))
+		g.MemoryPeakBytes = max(g.MemoryPeakBytes, w.e.WeightBytes+int64(w.use.peakHeld)*w.e.BlockBytes)
+	}
+	g.Busy = ratio(busy, float64(g.Count)*window)
+	g.MFU, g.MBU = ratio(flops, peakFLOPs), ratio(bytes, peakBytes)
+	g.MeanPowerW = ratio(g.EnergyJ, seconds)
+	g.OutputTokensPerJoule = ratio(float64(output), g.EnergyJ)
+	// A watt is a joule per second, so both come to the same number; people ask for either.
+	g.OutputTokensPerSPerWatt = g.OutputTokensPerJoule
+	return g
+}
+
+// wallTime splits the time of all GPUs over window nanoseconds; what no step took was idle.
+func wallTime(ws []*watch, window float64) WallShares {
+	var sum [causes]float64
+	var total float64
+	for _, w := range ws {
+		n := float64(w.e.GPUs)
+		total += n * window
+		for i, v := range w.use.busy {
+			sum[i] += n * float64(v)
+		}
+	}
+	if total == 0 {
+		return WallShares{Idle: 1}
+	}
+	s := WallShares{
+		Compute: sum[compute] / total, Weights: sum[weights] / total, KVRead: sum[kvRead] / total,
+		Network: sum[network] / total, Overhead: sum[overhead] / total,
+	}
+	s.Idle = max(0, 1-(s.Compute+s.Weights+s.KVRead+s.Network+s.Overhead))
+	return s
+}

@@ -1,0 +1,96 @@
+package metrics
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/servesim/servesim/sim"
+)
+
+// mm1 plays n Poisson arrivals at utilisation rho against one exponential server and returns the queue it saw.
+func mm1(seed uint64, n int, rho float64) *line {
+	r := rand.New(rand.NewPCG(seed, 0))
+	var q line
+	var arrival, free float64
+	var starts []float64 // of requests not yet in service
+	for range n {
+		arrival += r.ExpFloat64() / rho
+		for len(starts) > 0 && starts[0] <= arrival {
+			q.leave(sim.Time(starts[0] * 1e9))
+			starts = starts[1:]
+		}
+		q.join(sim.Time(arrival * 1e9))
+		start := max(arrival, free)
+		free = start + r.ExpFloat64()
+		starts = append(starts, start)
+	}
+	for _, s := range starts {
+		q.leave(sim.Time(s * 1e9))
+	}
+	return &q
+}
+
+func TestVerdictTellsAnOverloadedQueueFromANoisyOne(t *testing.T) {
+	for _, c := range []struct {
+		rho  float64
+		n    int
+		want string // how often of 100 seeds at least
+		less int
+	}{
+		{0.5, 1000, Stable, 100}, {0.8, 1000, Stable, 97}, {0.8, 20000, Stable, 90},
+		{1.2, 1000, Overloaded, 95}, {1.2, 20000, Overloaded, 100}, {1.5, 300, Overloaded, 95}, {3, 100, Overloaded, 100},
+	} {
+		count := map[string]int{}
+		for seed := range uint64(100) {
+			count[mm1(seed, c.n, c.rho).verdict(true).State]++
+		}
+		if count[c.want] < c.less {
+			t.Errorf("rho %v, %d requests: %v, want %s in %d of 100", c.rho, c.n, count, c.want, c.less)
+		}
+		if c.rho < 1 && count[Overloaded] > 0 {
+			t.Errorf("rho %v, %d requests: called overloaded %d times of 100", c.rho, c.n, count[Overloaded])
+		}
+	}
+}
+
+func TestVerdictCallsABurstBackloggedAndSaysWhenItDrained(t *testing.T) {
+	var q line
+	for range 500 {
+		q.join(0)
+	}
+	for i := range 500 {
+		q.leave(sim.Time(i+1) * 1e9)
+	}
+	v := q.verdict(false)
+	if v.State != Backlogged || !strings.Contains(v.Why, "up to 500 requests") || !strings.Contains(v.Why, "drained by 500.0 s") {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestVerdictForgivesARushThatIsOverWhenArrivalsEnd(t *testing.T) {
+	var q line
+	now := sim.Time(0)
+	for i := range 3000 { // two in, one out in the middle third; one in, two out elsewhere
+		q.join(now)
+		now += 1e9
+		leave := 1
+		if i < 1000 || i >= 2000 {
+			leave = min(2, q.waiting)
+		} else if i%2 == 0 {
+			leave = 0
+		}
+		for range leave {
+			q.leave(now)
+		}
+	}
+	if v := q.verdict(true); v.State != Backlogged {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestVerdictOfNothingIsStable(t *testing.T) {
+	if v := (&line{}).verdict(true); v.State != Stable || v.Why == "" {
+		t.Errorf("%+v", v)
+	}
+}

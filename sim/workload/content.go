@@ -1,0 +1,116 @@
+package workload
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
+)
+
+// Content says what the requests of a workload are, one after the other.
+type content interface {
+	// next makes r the next request and reports whether there is one. The prompt may lie in r.runs.
+	next(r *sent) bool
+}
+
+// content returns fresh content, from the first request on.
+func (s *Spec) content(stream func(string) rand.Source) content {
+	if s.Trace != nil {
+		return newReplay(s, stream)
+	}
+	left := int64(s.Requests)
+	if left == 0 {
+		left = math.MaxInt64
+	}
+	return &drawn{
+		spec:   s,
+		clock:  s.clock(stream),
+		id:     s.First,
+		left:   left,
+		recurs: newRecurring(s, stream),
+		prompt: s.Prompt.sampler(stream("prompt")),
+		output: s.Output.sampler(stream("output")),
+		prefix: newPrefixes(s.Prefix, stream("prefix")),
+		class:  classChoice(s.Classes, stream("class")),
+	}
+}
+
+// drawn is content from random laws.
+type drawn struct {
+	spec           *Spec
+	clock          clock
+	id, left       int64
+	prompt, output sampler
+	prefix         prefixes
+	recurs         recurring
+	class          choice
+}
+
+func (d *drawn) next(r *sent) bool {
+	if d.left == 0 {
+		return false
+	}
+	at := d.clock.next()
+	if at > d.spec.until() {
+		d.left = 0
+		return false
+	}
+	shared, own := d.runs()
+	r.Request = Request{
+		ID:      d.id,
+		Arrival: at,
+		Tokens:  shared.Len + own.Len,
+		Output:  d.output.draw(),
+		Answer:  answer.label(uint64(d.id)),
+	}
+	r.runs = [2]kvcache.Run{shared, own}
+	r.Prompt = r.runs[:]
+	if shared.Len == 0 {
+		r.Prompt = r.runs[1:]
+	}
+	d.spec.complete(&r.Request)
+	d.spec.classify(&r.Request, &d.class)
+	d.id++
+	d.left--
+	return true
+}
+
+// runs returns the two parts of the next prompt: that of its group, of length 0 if there is none, and its own.
+func (d *drawn) runs() (shared, own kvcache.Run) {
+	if len(d.recurs) > 0 {
+		return d.recurs.prompt(d.id)
+	}
+	own = kvcache.Run{Label: uniquePrompt.label(uint64(d.id)), Len: d.prompt.draw()}
+	return d.prefix.draw(), own
+}
+
+// until is the last instant at which a request may be sent.
+func (s *Spec) until() sim.Time {
+	if s.Duration == 0 {
+		return sim.Never
+	}
+	return sim.Time(s.Duration)
+}
+
+// complete fills in what the client asks for. The server stops at what the client allows, so an answer is never longer.
+func (s *Spec) complete(r *Request) {
+	if r.MaxTokens == 0 {
+		r.MaxTokens = int32(s.MaxTokens)
+	}
+	if r.MaxTokens == 0 {
+		r.MaxTokens = r.Output
+	}
+	r.Output = min(r.Output, r.MaxTokens)
+	if r.Timeout == 0 {
+		r.Timeout = s.Timeout
+	}
+}
+
+// classify puts r into one of the classes.
+func (s *Spec) classify(r *Request, class *choice) {
+	if len(s.Classes) > 0 {
+		r.Class = int32(class.draw())
+		r.Priority = s.Classes[r.Class].Priority
+	}
+}

@@ -1,0 +1,193 @@
+package workload
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
+)
+
+// load is a checked Spec. It never changes, so it can be started many times.
+type load struct {
+	spec   Spec
+	stream func(string) rand.Source
+}
+
+func (l *load) Requests() int {
+	switch s := &l.spec; {
+	case s.Duration > 0:
+		return -1
+	case s.Trace != nil:
+		return s.Trace.first(s.Requests)
+	default:
+		return s.Requests
+	}
+}
+
+func (l *load) Start(k *sim.Kernel, server Server) {
+	s := &l.spec
+	c := &client{
+		kernel:  k,
+		server:  server,
+		content: s.content(l.stream),
+		slots:   gate{limit: s.MaxConcurrency},
+		until:   s.until(),
+		bounded: s.Requests > 0 || s.Trace != nil,
+	}
+	if closed, ok := s.Arrivals.(Closed); ok && s.Trace == nil {
+		startClosed(c, closed, s.Requests)
+		return
+	}
+	o := &open{client: c}
+	o.arrive, o.handed = o.arrived, o.goOn
+	o.draw()
+}
+
+// A client sends requests and hears of their end. Its request objects go round: their number is the largest number of
+// requests that were ever under way together, plus one.
+type client struct {
+	kernel  *sim.Kernel
+	server  Server
+	content content
+	slots   gate
+	until   sim.Time // nothing is sent after it
+	bounded bool     // the number of requests is limited
+	free    []*sent
+}
+
+// A sent request, with what belongs to it while it is under way.
+type sent struct {
+	Request
+	runs  [2]kvcache.Run // room for the prompt
+	next  func()         // what the client does after the answer; may be nil
+	done  func(Outcome)  // given to the server
+	ended func()         // gives the slot back and goes on
+}
+
+// draw returns the next request, or nil if there is no other.
+func (c *client) draw() *sent {
+	r := c.object()
+	if !c.content.next(r) {
+		c.free = append(c.free, r)
+		return nil
+	}
+	return r
+}
+
+func (c *client) object() *sent {
+	if n := len(c.free); n > 0 {
+		r := c.free[n-1]
+		c.free = c.free[:n-1]
+		return r
+	}
+	r := new(sent)
+	r.done = func(o Outcome) { c.answered(r, o) }
+	r.ended = func() { c.end(r) }
+	return r
+}
+
+// send submits r now. The caller has taken a slot for it.
+func (c *client) send(r *sent, next func()) {
+	r.Arrival = c.kernel.Now()
+	r.next = next
+	c.server.Submit(&r.Request, r.done)
+}
+
+// answered learns how r ended. What follows from it is a later event, so that the server may finish its own with r
+// before the object is used again.
+func (c *client) answered(r *sent, o Outcome) {
+	if c.slots.limit == 0 && r.next == nil {
+		c.end(r)
+		return
+	}
+	at := max(o.At, c.kernel.Now())
+	if at == r.Arrival && !c.bounded {
+		// An answer that takes no time, a refusal, would have the client ask again at the same instant for ever.
+		at = at.Add(time.Second)
+	}
+	c.kernel.At(at, sim.Arrive, r.ended)
+}
+
+func (c *client) end(r *sent) {
+	next := r.next
+	c.free = append(c.free, r)
+	c.slots.give()
+	if next != nil {
+		next()
+	}
+}
+
+// open sends requests when their time has come. One event at most is pending, and one request waits for its time or
+// for a slot: those behind it are drawn when it has been sent.
+type open struct {
+	*client
+	pending *sent
+	holds   bool   // a slot was handed over while the pending request waited for it
+	arrive  func() // arrived and goOn, as values
+	handed  func()
+}
+
+// draw makes the next request pending and schedules its arrival.
+func (o *open) draw() {
+	if o.pending = o.client.draw(); o.pending != nil {
+		o.kernel.At(max(o.pending.Arrival, o.kernel.Now()), sim.Arrive, o.arrive)
+	}
+}
+
+// arrived sends the pending request and those that arrive at the same instant, in their order.
+func (o *open) arrived() {
+	now := o.kernel.Now()
+	for o.pending.Arrival <= now {
+		if !o.holds && !o.slots.take() {
+			o.slots.wait(o.handed)
+			return
+		}
+		o.holds = false
+		if now > o.until {
+			o.pending = nil
+			o.slots.give()
+			return
+		}
+		o.send(o.pending, nil)
+		if o.pending = o.client.draw(); o.pending == nil {
+			return
+		}
+	}
+	o.kernel.At(o.pending.Arrival, sim.Arrive, o.arrive)
+}
+
+// goOn goes on with the slot that was handed over.
+func (o *open) goOn() {
+	o.holds = true
+	o.arrived()
+}
+
+// A gate lets a limited number of requests through; 0: any number. Those who wait come in their order.
+type gate struct {
+	limit, taken int
+	waiting      []func()
+}
+
+// take takes a slot if there is one.
+func (g *gate) take() bool {
+	if g.limit > 0 && g.taken == g.limit {
+		return false
+	}
+	g.taken++
+	return true
+}
+
+// wait has ready called when a slot is handed over.
+func (g *gate) wait(ready func()) { g.waiting = append(g.waiting, ready) }
+
+// give gives a slot back: to the first who waits, if there is one.
+func (g *gate) give() {
+	if len(g.waiting) == 0 {
+		g.taken--
+		return
+	}
+	ready := g.waiting[0]
+	g.waiting = g.waiting[1:]
+	ready()
+}
