@@ -25,6 +25,7 @@ type Options struct {
 	Percentiles []float64             // reported beside the usual ones
 	PerToken    bool                  // measure every token: exact ITL of completed requests, slower
 	Hooks       engine.Hooks          // observers of the caller's own
+	Naive       bool                  // plan with the deliberately simple scheduler and pool of sim/engine/reference: slow
 	Cache       *kvcache.Pool         // a pool that earlier runs on this deployment have warmed; nil: a cold one
 	// Ready is shown what the engine is made of before the first event. It may read from both whenever a hook is called.
 	Ready func(scheduler.Scheduler, kvcache.Cache)
@@ -38,9 +39,9 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache := o.Cache
-	if cache == nil {
-		cache = x.Pool()
+	cache, again, err := x.memory(&o)
+	if err != nil {
+		return nil, err
 	}
 	var sched scheduler.Scheduler
 	recorder := metrics.New(metrics.Config{
@@ -58,7 +59,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 		},
 	})
 	hooks := watchBoth(recorder.Hooks(), o.hooks(recorder, load.Requests()))
-	sched = x.scheduler(cache, o.named(hooks))
+	sched = x.policy(&o, cache, hooks)
 	if o.Ready != nil {
 		o.Ready(sched, cache)
 	}
@@ -66,7 +67,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 		Scheduler: sched, Cost: x.cost,
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
-		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
+		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },
 		Frontend: x.frontend(), Hooks: hooks, Check: o.Check,
 	})
 	load.Start(k, e)

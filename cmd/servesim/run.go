@@ -24,6 +24,7 @@ type runFlags struct {
 	format, output         string
 	requestsOut            string
 	steps, check           bool
+	engine                 string
 	asserts                []string
 	metrics, percentiles   string
 	saveResult, saveDetail bool
@@ -60,6 +61,7 @@ func newRun(e *env) *cobra.Command {
 	f.StringVar(&r.requestsOut, "requests-out", "", "write one CSV row a request to `FILE`; it can be replayed with --dataset-path")
 	f.BoolVar(&r.steps, "steps", false, "print one line a step before the report")
 	f.StringArrayVar(&r.asserts, "assert", nil, "fail unless `EXPR` holds, e.g. 'ttft.p99 < 500ms' (repeatable)")
+	f.StringVar(&r.engine, "engine", "fast", "`fast`, or reference: the deliberately simple scheduler and memory that it is tested against")
 	f.BoolVar(&r.check, "check", false, "check every invariant after every event")
 	f.StringVar(&r.metrics, "percentile-metrics", "ttft,tpot,itl", "metrics that --format vllm and --save-result show: `LIST` of ttft, tpot, itl, e2el")
 	f.StringVar(&r.percentiles, "metric-percentiles", "99", "percentiles that they show, and that every report adds: `LIST`")
@@ -76,6 +78,9 @@ func formats() []string { return []string{"table", "json", "csv", "markdown", "v
 func (r *runFlags) run(c *cobra.Command, e *env, name string) error {
 	if err := checkFormat(r.format, formats()...); err != nil {
 		return err
+	}
+	if r.engine != "fast" && r.engine != "reference" {
+		return usagef("--engine %s is unknown; allowed: fast, reference", r.engine)
 	}
 	bench, err := report.ParseBench(r.metrics, r.percentiles)
 	if err != nil {
@@ -191,7 +196,7 @@ func blamed(err error) error {
 
 // simulate runs the experiment under a progress bar.
 func (r *runFlags) simulate(c *cobra.Command, e *env, x *scenarios.Experiment, percentiles []float64) (*scenarios.Result, []report.Detail, error) {
-	options := scenarios.Options{Check: r.check, Percentiles: percentiles}
+	options := scenarios.Options{Check: r.check, Percentiles: percentiles, Naive: r.engine == "reference"}
 	var closers []func() error
 	if r.requestsOut != "" {
 		file, err := os.Create(r.requestsOut)

@@ -14,6 +14,24 @@
 // With InFlight 1 the engine is synchronous: plan, run, deliver. With 2 it plans step n+1 while step n runs, so the host's
 // work hides behind the device, and a new arrival waits for up to two steps that have already been submitted.
 //
+// # A step whose cost does not grow with the batch
+//
+// Read naively, a step touches every running sequence: the scheduler gives each its token, the engine delivers each.
+// Two hundred sequences that just decode need none of that. They form a cohort (see scheduler): a plan says "the members
+// go on" and names only what changes in it — chunks, admissions, the last tokens. Everything else follows from the
+// number of the beat:
+//
+//	naive, per sequence and step             here, per step
+//	computed[s]++, past tokens summed up     Σ past of the members grows by their number
+//	does s begin a new block?                members counted by their phase within a block
+//	is this its last token?                  a wheel of members by the beat that ends them
+//	gap since its last token                 the same for all members: one entry with their number as weight
+//	emitted[s]++, last[s] = now              worked out when asked: beats since it joined (catchUp)
+//
+// When budget or memory run short, order matters: the cohort disbands, plans name everybody, and the simple loop decides.
+// The package reference is that simple loop alone, and tests hold the two to equal answers, to the nanosecond and to
+// the block. A hook that wants every token (TokenOut) needs plans that name everybody: scheduler.Limits.Named.
+//
 // # Who knows what
 //
 // The true length of an answer lives here and nowhere else: the scheduler learns that a sequence has ended only when

@@ -262,3 +262,11 @@ func (p *Pool) Check() error {
 	}
 	return nil
 }
+
+// Again counts how many blocks the sequences would hold in addition if none were shared.
+func (p *Pool) Again() (n int) {
+	for _, b := range p.blocks {
+		n += max(b.refs-1, 0)
+	}
+	return n
+}
