@@ -253,6 +253,27 @@ func TestTheFrontEndDelaysWhatItShould(t *testing.T) {
 	}
 }
 
+func TestAnAPIProcessTokenisesOnePromptAfterTheOther(t *testing.T) {
+	for _, c := range []struct {
+		servers int
+		queued  map[int32]sim.Time // by tokens of the prompt
+	}{
+		{0, map[int32]sim.Time{40: 47, 8: 55, 9: 64}},
+		{2, map[int32]sim.Time{40: 47, 8: 15, 9: 24}}, // the short prompts overtake the long one
+	} {
+		b := newBench(engine.Config{Frontend: engine.Frontend{PerToken: 1, Servers: c.servers, Ingress: 7}})
+		for _, tokens := range []int32{40, 8, 9} {
+			b.send(0, workload.Request{Tokens: tokens, Output: 1})
+		}
+		b.run(t)
+		for _, l := range b.lives {
+			if want := c.queued[l.Request.Tokens]; l.Queued != want {
+				t.Errorf("%d processes: a prompt of %d tokens is in the queue at %d, want %d", c.servers, l.Request.Tokens, l.Queued, want)
+			}
+		}
+	}
+}
+
 func TestAClosedLoopClientIsInTheStepAfterItsAnswer(t *testing.T) {
 	b := newBench(engine.Config{})
 	b.k.Go("client", func(p *sim.Process) {

@@ -70,15 +70,9 @@ func (e *Engine) end(l *life, o workload.Outcome) {
 	if h := e.c.Hooks.Finished; h != nil {
 		h(e.kernel.Now(), &l.Life)
 	}
-	if l.done == nil {
-		return
+	if l.done != nil {
+		l.done(o)
 	}
-	if o.At > e.kernel.Now() { // the last chunk is still on its way to the client
-		done := l.done
-		e.kernel.At(o.At, sim.Arrive, func() { done(o) })
-		return
-	}
-	l.done(o)
 }
 
 // A retirement is a life that has ended while plans that may name it were in flight.

@@ -35,8 +35,10 @@ const (
 // Outcome is what the client sees at the end of its request.
 type Outcome struct {
 	Status Status
-	Reason string   // why it was rejected; empty otherwise
-	At     sim.Time // when the client saw its last token, the refusal, or gave up
+	Reason string // why it was rejected; empty otherwise
+	// At is when the client sees its last token or the refusal, or gave up. It may lie a little ahead of the call: the
+	// last chunk is still on its way then.
+	At sim.Time
 }
 
 // Server is what clients talk to: an engine, or a cluster of them. The request must stay unchanged until done is

@@ -63,6 +63,10 @@ func newWild(seed uint64) wild {
 			q.Prompt = append(kvcache.Prompt{{Label: 1 << 40, Len: shared}}, q.Prompt...)
 			q.Tokens += shared
 		}
+		if i%4 > 0 { // the rest might be asked for again, for all that a cache can know
+			q.Prompt[len(q.Prompt)-1].Label |= kvcache.Private
+			q.Answer |= kvcache.Private
+		}
 		q.MaxTokens += int32(r.IntN(2) * r.IntN(30))
 		q.Priority = int32(r.IntN(3))
 		if r.IntN(6) == 0 {

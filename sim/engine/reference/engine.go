@@ -62,6 +62,7 @@ type request struct {
 	emitted int
 	lag     time.Duration // from the end of a step to its token's arrival at the client
 	last    sim.Time      // when its newest token reached the client
+	due     sim.Time      // when it joins the scheduler's queue
 	ready   sim.Time      // when its newest token in flight is known: with several stages, a decode has to wait for it
 	ended   bool
 }
@@ -79,12 +80,19 @@ func newLoop(reqs []*workload.Request, c Config) *loop {
 		e.requests = append(e.requests, &request{Request: r, index: i})
 	}
 	slices.SortStableFunc(e.requests, func(a, b *request) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	e.tokenise()
 	e.log.Outcomes = make([]workload.Outcome, len(reqs))
 	return e
 }
 
-// due is when r joins the scheduler's queue.
-func (e *loop) due(r *request) sim.Time { return r.Arrival.Add(e.Ingress) }
+// tokenise works out when each request joins the scheduler's queue.
+func (e *loop) tokenise() {
+	done := sim.Time(0)
+	for _, r := range e.requests {
+		done = max(done, r.Arrival).Add(time.Duration(r.Tokens) * e.PerToken)
+		r.due = done.Add(e.Ingress)
+	}
+}
 
 // deadline is when the client of r gives up.
 func (r *request) deadline() sim.Time {
@@ -109,7 +117,7 @@ func (e *loop) alive() bool { return len(e.active) > 0 }
 
 // takeIn empties the input queue: the requests that are due, and the news that clients have given up.
 func (e *loop) takeIn() {
-	for e.arrived < len(e.requests) && e.due(e.requests[e.arrived]) <= e.now {
+	for e.arrived < len(e.requests) && e.requests[e.arrived].due <= e.now {
 		e.receive(e.requests[e.arrived])
 		e.arrived++
 	}
@@ -136,7 +144,7 @@ func (e *loop) receive(r *request) {
 		e.end(r, workload.Outcome{Status: workload.Rejected, Reason: why, At: r.Arrival})
 		return
 	}
-	if r.deadline() <= e.due(r) {
+	if r.deadline() <= r.due {
 		e.end(r, workload.Outcome{Status: workload.Aborted, At: r.deadline()})
 		return
 	}
@@ -207,7 +215,11 @@ func (e *loop) launch() {
 // execute passes a plan through the stages of the pipeline, each of which takes one batch after another, the first not
 // before the last has made the tokens that the plan starts from. The host's time is spent at the first.
 func (e *loop) execute(p *scheduler.Plan) (start, end sim.Time) {
-	cost := e.Cost.Cost(p.Step)
+	priced := p.Step
+	if e.Shared != nil {
+		priced.KVShared = min(e.Shared(), priced.KVRead)
+	}
+	cost := e.Cost.Cost(priced)
 	first := cost.Exposed + cost.Device + cost.Host
 	if e.Async {
 		first = cost.Exposed + max(cost.Device, cost.Host)
@@ -294,7 +306,7 @@ func (e *loop) skipAhead() bool {
 	}
 	next := sim.Never
 	if e.arrived < len(e.requests) {
-		next = e.due(e.requests[e.arrived])
+		next = e.requests[e.arrived].due
 	}
 	if e.alive() && e.wake > e.now {
 		next = min(next, e.wake)

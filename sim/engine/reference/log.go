@@ -23,8 +23,11 @@ type Config struct {
 	MaxModelLen       int // bounds prompt + max_tokens; 0: no bound
 	Blocks, BlockSize int // the usable KV pool; Blocks 0: no bound
 
-	Ingress   time.Duration // from the client's send to the scheduler's queue
+	PerToken  time.Duration // tokenisation, per token of the prompt, one prompt after the other
+	Ingress   time.Duration // from there to the scheduler's queue
 	PerStream time.Duration // an answer is later at its client by this for each sequence in its first token's step
+
+	Shared func() int64 // cached tokens that several sequences read, beyond the first of each; nil: none
 
 	Check bool // check the scheduler's invariants after every step, and panic with the one that is violated
 }
