@@ -85,7 +85,7 @@ func (s *starts) of(n float64, chunks bool) float64 {
 	return s.decode + s.perSeq*n
 }
 
-// decode: FLOPs = 4 h e Σc, bytes = 2 g e k (Σc − Σshared/2) + 4 h e n, t = t0 + tau·n·g/SM + max(bytes/(B ed), FLOPs/(0.7 F)).
+// decode: FLOPs = 4 h e Σc, bytes = 2 g e k (Σc − ½ Σshared) + 4 h e n, t = t0 + tau·n·g/SM + max(bytes/(B ed), FLOPs/(0.7 F)).
 func (a *grouped) decode(n, kv, shared float64) kernel {
 	flops, bytes := a.flops*kv, a.cache*(kv-(1-fromL2)*shared)+a.query*n
 	k := bound(flops*a.decodeCompute, bytes*a.decodeMemory)

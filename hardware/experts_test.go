@@ -72,7 +72,7 @@ func TestSlidingLayersReadOnlyTheirWindow(t *testing.T) {
 func TestLatentDecodesArePricedByBothTerms(t *testing.T) {
 	d := on(t, "deepseek-v3", "h200-sxm", 1)
 	a := newLatent(d, newShard(d))
-	k := a.decode(32, 32*8000)
+	k := a.decode(32, 32*8000, 0)
 	near(t, "FLOPs", k.flops, 2176*128*32*8000, 1e-9)
 	near(t, "bytes", k.bytes, 576*2*32*8000, 1e-9)
 	if k.compute <= 0 || k.kv <= 0 {
@@ -80,7 +80,7 @@ func TestLatentDecodesArePricedByBothTerms(t *testing.T) {
 	}
 	// Below 64 heads a GPU works on 64 all the same.
 	eight, two := newLatent(d, shard{heads: 16}), newLatent(d, shard{heads: 64})
-	if eight.decode(1, 1000).flops != two.decode(1, 1000).flops {
+	if eight.decode(1, 1000, 0).flops != two.decode(1, 1000, 0).flops {
 		t.Error("16 and 64 heads per GPU must cost the same")
 	}
 }
@@ -97,5 +97,15 @@ func TestEnergyFollowsTheBoardPowerModel(t *testing.T) {
 	many := r.Cost(decodes(64, 1024, Window{}))
 	if one := r.Cost(decodes(1, 1024, Window{})); many.Joules/64 >= one.Joules/4 {
 		t.Errorf("a token costs %.3f J at batch 64, %.3f J at batch 1", many.Joules/64, one.Joules)
+	}
+}
+
+func TestWhatAnotherSequenceHasReadComesFromL2(t *testing.T) {
+	d := on(t, "llama-2-7b", "h100-sxm", 1)
+	a := newGrouped(d, newShard(d))
+	alone, half := a.decode(32, 32*1000, 0), a.decode(32, 32*1000, 16*1000)
+	near(t, "half of the reads at half the price", half.bytes/alone.bytes, 0.75, 0.001)
+	if half.flops != alone.flops {
+		t.Errorf("arithmetic must not change: %v and %v", half.flops, alone.flops)
 	}
 }

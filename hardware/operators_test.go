@@ -97,7 +97,7 @@ func TestDecodeAttentionComesCloseToMeasured(t *testing.T) {
 		dep := Deployment{Model: m, Device: d, KV: BF16, TP: 1, PP: 1}
 		a := newGrouped(dep, newShard(dep))
 		n := value(t, row, "batch")
-		p := a.decode(n, n*value(t, row, "context"))
+		p := a.decode(n, n*value(t, row, "context"), 0)
 		errs.add((p.compute+p.kv+a.start(n, false))*1e6, value(t, row, "us"))
 	}
 	t.Logf("%d kernels, median error %.3f", len(errs), errs.median())

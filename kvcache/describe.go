@@ -9,7 +9,7 @@ import (
 // one that n sequences hold, - an entry that has left its window. Private blocks that are only counted are drawn as
 // (n+m): n can be found, m cannot. Among the cached ones the next to be overwritten comes first.
 //
-//	4 blank, 5 cached, 8 held, 2 of them taken, of 17 blocks of 16 tokens
+//	4 blank, 5 cached, 7 held, 2 of them taken, of 16 blocks of 16 tokens
 //	cached  (3+0) 4+ 3+
 //	seq 0   1+*2 5
 //	seq 2   1+*2 (2+1)

@@ -1,10 +1,11 @@
 // Package kvcache is the paged KV memory of one engine: a pool of equal blocks, reference counts, an index of
-// chained block hashes that finds shared prefixes, and the order in which free blocks are overwritten.
+// chained hashes that finds shared prefixes, and the order in which free blocks are overwritten.
 //
 // It follows the block pool of vLLM V1 (engine behaviour, main of August 2026): only full blocks are findable, at
 // least one token of a prompt is always computed, blocks become findable when they are scheduled, the tail of a
 // released sequence is overwritten first.
 //
 // Tokens never exist. A prompt is a list of labelled runs, and a block is hashed by the pieces of runs it covers, so
-// that a prompt of a hundred thousand tokens costs a few multiplications per block and no memory.
+// that a prompt of a hundred thousand tokens costs a few multiplications and a word per block. What is private to one
+// sequence does not even cost that: such blocks are counted, in use and afterwards.
 package kvcache

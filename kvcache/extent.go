@@ -6,7 +6,7 @@ package kvcache
 // sequence is overwritten first, an extent is overwritten by counting down.
 //
 // Only a sequence that was preempted comes back for its extent. What it then adopts, computes anew and leaves behind are
-// single blocks. So whoever meets an extent in a lookup breaks it into its blocks, each under its own hash and in its
+// single blocks. So whoever meets an extent in a lookup breaks it into its blocks, each under its own key and in its
 // place in the ring; nothing of that can be seen from outside.
 type extent struct {
 	blocks int    // how many are left, the first one included

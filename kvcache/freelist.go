@@ -11,7 +11,7 @@ type block struct {
 	refs         int32 // sequences that hold it
 	extent       int32 // the private blocks that it stands for; 0: it is just itself
 	prev, next   int32 // neighbours in the ring; next alone links the stack of unused names
-	older, newer int32 // neighbours in the ring of the blocks with this hash, in order of registration
+	older, newer int32 // neighbours in the ring of the blocks with this key, in order of registration
 	watch        int32 // its place in the probe, counted from 1; 0: the probe does not know it
 }
 

@@ -91,12 +91,12 @@ func (p *Pool) checkCached() error {
 	return nil
 }
 
-// Index: it finds every block that has a hash, and nothing else.
+// Index: it finds every block that has a key, and nothing else.
 func (p *Pool) checkIndex() error {
-	hashed, listed := 0, 0
+	keyed, listed := 0, 0
 	for b := int32(1); int(b) < len(p.blocks); b++ {
 		if k := &p.blocks[b]; k.key.hash != 0 {
-			hashed++
+			keyed++
 			if f := p.index.find(k.key); f == 0 || p.blocks[f].key != k.key {
 				return fmt.Errorf("kvcache: index: block %d cannot be found", b)
 			}
@@ -111,7 +111,7 @@ func (p *Pool) checkIndex() error {
 		used++
 		for at, first := range s.blocks {
 			for b := first; b != 0; {
-				if listed++; listed > hashed || p.blocks[b].key != (key{s.hash, int32(at)}) {
+				if listed++; listed > keyed || p.blocks[b].key != (key{s.hash, int32(at)}) {
 					return fmt.Errorf("kvcache: index: block %d is listed at %d of stretch %#x, its own key is %v", b, at, s.hash, p.blocks[b].key)
 				}
 				if b = p.blocks[b].newer; b == first {
@@ -120,8 +120,8 @@ func (p *Pool) checkIndex() error {
 			}
 		}
 	}
-	if listed != hashed || used != p.index.used {
-		return fmt.Errorf("kvcache: index: %d blocks have a key, %d are listed, in %d slots counted as %d", hashed, listed, used, p.index.used)
+	if listed != keyed || used != p.index.used {
+		return fmt.Errorf("kvcache: index: %d blocks have a key, %d are listed, in %d slots counted as %d", keyed, listed, used, p.index.used)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // caching returns a pool of 16-token blocks that keeps prefixes.
@@ -11,7 +12,7 @@ func caching(blocks int) *Pool {
 	return New(Config{Blocks: blocks, BlockSize: 16, PrefixCaching: true})
 }
 
-// words returns a prompt of runs "label:length label:length …", each label being one letter.
+// words returns a prompt of runs "label:length label:length …", each label being one letter. Capitals are private.
 func words(text string) (p Prompt) {
 	for f := range strings.FieldsSeq(text) {
 		var label rune
@@ -19,7 +20,11 @@ func words(text string) (p Prompt) {
 		if _, err := fmt.Sscanf(f, "%c:%d", &label, &n); err != nil {
 			panic(err)
 		}
-		p = append(p, Run{uint64(label), n})
+		run := Run{uint64(label), n}
+		if unicode.IsUpper(label) {
+			run.Label |= Private
+		}
+		p = append(p, run)
 	}
 	return p
 }
@@ -253,7 +258,7 @@ func TestACopiedBlockCostsAsMuchAsTheFirst(t *testing.T) {
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	p := caching(2000)
-	prompts := []Prompt{words("s:160 a:900 x:200"), words("s:160 b:950 y:200"), words("s:160 c:800 z:200")}
+	prompts := []Prompt{words("s:160 a:900 x:200"), words("s:160 B:950 Y:200"), words("s:160 C:800 Z:200")}
 	turn := func() {
 		for id, prompt := range prompts {
 			h := p.Match(prompt, 900)
@@ -271,4 +276,26 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations per turn", n)
 	}
 	check(t, p)
+}
+
+func TestAgainCountsHoldersBeyondTheFirst(t *testing.T) {
+	p := caching(100)
+	want := func(n int) {
+		t.Helper()
+		if got := p.Again(); got != n {
+			t.Errorf("%d blocks are held again, want %d:\n%s", got, n, p.Describe())
+		}
+	}
+	admit(t, p, 0, words("a:64 b:32"))
+	want(0)
+	admit(t, p, 1, words("a:64 c:32"))
+	admit(t, p, 2, words("a:64 d:32"))
+	want(8) // two others hold the four blocks of a
+	p.Release(0)
+	want(4)
+	p.Release(2)
+	p.Release(1)
+	want(0)
+	admit(t, p, 3, words("a:64 b:32")) // finds them idle
+	want(0)
 }

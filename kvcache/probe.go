@@ -7,7 +7,7 @@ import "slices"
 // step, is hashed once, and its hit is walked once, however long it is.
 type probe struct {
 	prompt Prompt  // a copy
-	end    cursor  // stands after the hashed blocks
+	end    cursor  // stands after the last of the keys
 	keys   []key   // of the leading blocks, as far as they were needed
 	blocks []int32 // those that hold them: the hit
 	idle   int     // of which nobody holds

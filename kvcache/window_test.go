@@ -98,7 +98,7 @@ func TestHybridPoolsConserveBlocks(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"admit or grow": func(t *rapid.T) {
 				id := SeqID(rapid.IntRange(0, 3).Draw(t, "id"))
-				prompt := Prompt{{uint64(id % 2), 20}, {uint64(id), 400}}
+				prompt := Prompt{{uint64(id % 2), 20}, {Private | uint64(id), 400}}
 				n := computed[id] + rapid.IntRange(1, 12).Draw(t, "tokens")
 				if computed[id] == 0 {
 					h := p.Match(prompt, 24)

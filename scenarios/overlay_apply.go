@@ -11,7 +11,7 @@ import (
 // from. It is for fitting them.
 func (s *Scenario) WithConstants(c Constants) *Scenario {
 	other := *s
-	other.overlay = &Overlay{Constants: c}
+	other.Overlay, other.overlay = "", &Overlay{Constants: c}
 	return &other
 }
 
@@ -145,7 +145,7 @@ func (x *Experiment) outside(r *metrics.Report) []string {
 	var warnings []string
 	check := func(s Span, v float64, what string) {
 		if s != (Span{}) && (v < s[0]*(1-slack) || v > s[1]*(1+slack)) {
-			warnings = append(warnings, fmt.Sprintf("the profile %s was fitted to %s between %.3g and %.3g, this run has %.3g: its constants are a guess here",
+			warnings = append(warnings, fmt.Sprintf("the profile %s was fitted to %s between %.4g and %.4g, this run has %.4g: its constants are a guess here",
 				o.label(), what, s[0], s[1], v))
 		}
 	}

@@ -73,7 +73,7 @@ var (
 	host015  = exposed(0.45e-3, 10e-6)
 	host018  = exposed(0.85e-3, 10e-6)
 	host019  = exposed(0.30e-3, 5e-6)
-	host020  = exposed(0.85e-3, 10e-6)
+	host020  = exposed(0.85e-3, 7e-6)
 
 	frontend2025 = latency(46 * time.Millisecond)
 	frontend015  = latency(2200 * time.Microsecond)
@@ -97,10 +97,10 @@ func latency(ingress time.Duration) Latency {
 const workers = 700 * time.Microsecond
 
 // Of many experts served traffic touches fewer than independent routing would: gpt-oss-120b, of 128, behaves as if
-// .75 to .9 of the distinct ones were hit. Models with a few large experts show nothing of it.
+// .8 to .95 of the distinct ones were hit. Models with a few large experts show nothing of it.
 const (
 	manyExperts     = 32
-	manyExpertsSkew = 0.85
+	manyExpertsSkew = 0.9
 )
 
 // servedSkew returns the share of the expected distinct experts that served traffic touches.

@@ -12,6 +12,7 @@ import (
 // oneSeat is a server with one seat and a constant service: prompts of one length, answers of one token, synchronous.
 const oneSeat = `
 engine: {max_num_seqs: 1, async_scheduling: false, enable_prefix_caching: false, max_model_len: 4096}
+frontend: {api_servers: 64} # so that no prompt waits to be tokenised
 workload: {arrivals: poisson, prompt: 1000, output: 1}
 `
 

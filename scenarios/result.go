@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/sim/metrics"
 )
 
@@ -26,30 +25,11 @@ type Provenance struct {
 	Model         string `json:"model"`
 	WeightDtype   string `json:"weight_dtype"`
 	EngineProfile string `json:"engine_profile"`
-	// ErrorBandPct is how far, in percent, a predicted time per token may be off: from comparisons with served runs of
-	// cards whose kernels were measured; wider where they were not.
+	// ErrorBandPct is how far, in percent, a predicted mean time may be off: nine of ten comparisons with served runs of
+	// the same class lay within it.
 	ErrorBandPct float64 `json:"error_band_pct"`
-}
+	Overlay      string  `json:"profile,omitempty"` // the constants of one's own machine, if they were used
 
-// Nine of ten predictions of TPOT lie within 7 % of served runs on cards whose kernels were measured (vLLM 0.15.1 on H100, A100 and
-// L40S), and those of end-to-end time within 10 %. Nothing comparable backs an assumed card, and an engine of another
-// age has other host times.
-const (
-	bandMeasured = 10
-	bandAssumed  = 25
-	bandOld      = 30
-)
-
-func provenance(x *deployment) Provenance {
-	p := Provenance{
-		GPU: x.Device.Name, GPUStatus: x.Device.Status, Model: x.Model.Name, WeightDtype: string(x.Weights),
-		EngineProfile: x.profile.Name, ErrorBandPct: bandMeasured,
-	}
-	if x.Device.Status != hardware.Measured {
-		p.ErrorBandPct = bandAssumed
-	}
-	if !x.profile.AsyncScheduling {
-		p.ErrorBandPct = max(p.ErrorBandPct, bandOld)
-	}
-	return p
+	basis    string // what else is to be said of the band
+	unfitted *band  // the band without the overlay, where the overlay made it narrower
 }

@@ -100,10 +100,14 @@ func (x *Experiment) play(ctx context.Context, k *sim.Kernel, e *engine.Engine) 
 }
 
 func (x *Experiment) result(report metrics.Report) *Result {
-	report.Warnings = slices.Concat([]string{}, x.Warnings, x.outside(&report), report.Warnings) // never null in JSON
+	outside, provenance := x.outside(&report), x.Provenance
+	if len(outside) > 0 {
+		provenance = provenance.beyond()
+	}
+	report.Warnings = append([]string{}, slices.Concat(x.Warnings, outside, report.Warnings)...) // never null in JSON
 	return &Result{
 		Name: x.Scenario.Name, Seed: x.Scenario.Seed, Version: Version,
-		Provenance: x.Provenance, Config: x.Scenario.Map(), Report: report,
+		Provenance: provenance, Config: x.Scenario.Map(), Report: report,
 	}
 }
 

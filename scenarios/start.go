@@ -145,6 +145,9 @@ func (x *deployment) plan() (hardware.Memory, error) {
 		return plan, m
 	}
 	e.MaxModelLen = x.MaxModelLen
+	if beyond := plan.Requested + plan.Graphs - plan.Total; beyond > 0 && !x.profile.GraphMemory && e.KVCacheMemoryBytes == 0 && e.NumGPUBlocksOverride == 0 {
+		x.note(fmt.Sprintf("CUDA graphs take %.2f GiB beyond gpu_memory_utilization %g, which is more than the GPU has left: a real engine may run out of memory", float64(plan.Graphs)/(1<<30), e.GPUMemoryUtilization))
+	}
 	switch {
 	case plan.Blocks < 2:
 		var m Mistakes

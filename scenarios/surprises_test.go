@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -16,6 +17,14 @@ type setup []string
 // with returns the setup with more settings; those given later win.
 func (s setup) with(more ...string) setup { return append(s[:len(s):len(s)], more...) }
 
+// budget returns the setup with so many tokens in a step.
+func (s setup) budget(tokens int) setup {
+	return s.with(fmt.Sprint("engine.max_num_batched_tokens=", tokens))
+}
+
+// tp returns the setup with so many GPUs that share every layer.
+func (s setup) tp(gpus int) setup { return s.with(fmt.Sprint("engine.tensor_parallel_size=", gpus)) }
+
 // experiment builds the setup.
 func (s setup) experiment(t *testing.T) *Experiment {
 	t.Helper()
@@ -26,6 +35,12 @@ func (s setup) experiment(t *testing.T) *Experiment {
 func (s setup) run(t *testing.T) *Result {
 	t.Helper()
 	return mustRun(t, s.experiment(t), Options{})
+}
+
+// rate plays the setup and returns the tokens per second, prompts and answers.
+func (s setup) rate(t *testing.T) float64 {
+	t.Helper()
+	return s.run(t).Throughput.TotalTokensPerS
 }
 
 // withinTwo checks a quantity against what was reported: the same sign, and half to twice its size.

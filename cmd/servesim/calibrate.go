@@ -81,7 +81,10 @@ func (k *calibrateFlags) run(c *cobra.Command, e *env, files []string) error {
 	case k.format == "json":
 		out := json.NewEncoder(&page)
 		out.SetIndent("", "  ")
-		err = out.Encode(fit)
+		err = out.Encode(struct {
+			*measured.Calibration
+			Profile string `json:"profile"` // as it is written to a file
+		}{fit, string(fit.Overlay.YAML())})
 	default:
 		err = k.page(&page, fit)
 	}

@@ -132,7 +132,7 @@ func (c *calibration) begin(ctx context.Context) error {
 			c.note("%s: %d of its %d requests are simulated", t.Name, t.requests, t.Requests)
 		}
 		if t.trace == nil && t.InputTokens%int64(t.Requests)+t.OutputTokens%int64(t.Requests) > 0 {
-			c.note("%s: its lengths vary, and only their means are known; --save-detailed would tell each", t.Name)
+			c.note("%s: its lengths vary, and only their means are known: they are spread by ±%.0f %%, or as the scenario says; --save-detailed would tell each", t.Name, 100*assumedRange)
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func (c *coordinate) z(value float64) float64 {
 // that shift with the constants do not show, and narrow at the end, where a wide one would not see the bottom.
 const (
 	widestProbe    = 0.2
-	narrowestProbe = 0.01
+	narrowestProbe = 0.02
 )
 
 // A fit searches the constants that come nearest to what was measured: it minimises
@@ -87,7 +87,7 @@ type fit struct {
 // The error that is left is never taken for smaller than the repeatability of a simulation, nor for larger than what
 // would leave everything to the prior.
 const (
-	leastSigma = 0.001
+	leastSigma = 0.0003
 	mostSigma  = 0.05
 )
 
@@ -116,7 +116,7 @@ func (f *fit) search(ctx context.Context, z []float64) error {
 	const (
 		rounds = 14
 		near   = 0.02 // a step that changes no constant by more of its spread has arrived
-		exact  = 5e-4 // of a root mean square: nothing is left to explain
+		exact  = 1e-4 // of a root mean square: nothing is left to explain
 	)
 	f.z, f.probe = z, widestProbe
 	for range rounds {
@@ -124,13 +124,19 @@ func (f *fit) search(ctx context.Context, z []float64) error {
 			return err
 		}
 		moved, err := f.step(ctx)
-		if err == nil && moved < near {
-			moved, err = f.try(ctx, f.without(widestReach)...)
-			f.probe /= 3
-		}
-		if err != nil || moved < near && f.probe < narrowestProbe || rms(f.at.errors()) < exact {
+		if err != nil || rms(f.at.errors()) < exact {
 			return err
 		}
+		if moved >= near {
+			continue
+		}
+		if f.probe /= 3; f.probe > narrowestProbe {
+			continue
+		}
+		if moved, err = f.try(ctx, f.without(widestReach)...); err != nil || moved < near {
+			return err
+		}
+		f.probe = widestProbe / 3
 	}
 	return nil
 }

@@ -36,6 +36,9 @@ func newTrial(server *scenarios.Document, b *Benchmark) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
+	if asked.Overlay != "" {
+		return nil, errors.New("a profile is what calibrating finds: leave out --profile, and overlay in the scenario")
+	}
 	t := &trial{Benchmark: b, requests: b.enough()}
 	prefix := 0
 	if asked.Explicit("workload.prefix") || asked.Explicit("workload.prefix.tokens") {
@@ -72,8 +75,16 @@ func rate(perSecond float64) string {
 	return decimal(perSecond)
 }
 
-// benchmarkLength is a law of lengths of this mean: uniform if the document says how wide, else fixed.
+// assumedRange is how far around their mean lengths are taken to lie that vary in an unknown way. If they were taken to be
+// equal, clients that began together would go on together, and each first token would wait for all prompts.
+const assumedRange = 0.2
+
+// benchmarkLength is a law of lengths of this mean: uniform if the document says how wide, or if the mean is not
+// whole, so that they must vary; else fixed.
 func benchmarkLength(mean float64, asked *scenarios.Scenario, path string, law scenarios.Length) string {
+	if !asked.Explicit(path+".range_ratio") && mean != math.Round(mean) {
+		return fmt.Sprintf("{dist: uniform, mean: %g, range_ratio: %g}", math.Round(mean), assumedRange)
+	}
 	if asked.Explicit(path+".range_ratio") && law.RangeRatio > 0 {
 		return fmt.Sprintf("{dist: uniform, mean: %g, range_ratio: %g}", math.Round(mean), law.RangeRatio)
 	}

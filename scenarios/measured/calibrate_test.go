@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -52,6 +54,13 @@ func measure(t *testing.T, server func() (*scenarios.Document, error), loads []B
 	return loads
 }
 
+// truth are constants of which the host's are given.
+func truth(base, perSeq, frontend float64) scenarios.Constants {
+	c := scenarios.NoConstants()
+	c[scenarios.ExposedBase], c[scenarios.ExposedPerSeq], c[scenarios.FrontendLatency] = base, perSeq, frontend
+	return c
+}
+
 func TestCalibrateRecoversTheConstantsOfASimulatedMachine(t *testing.T) {
 	inf := math.Inf(1)
 	host := []setting{{"model", "llama-3.1-8b"}, {"engine.profile", "vllm-0.15"}}
@@ -62,7 +71,7 @@ func TestCalibrateRecoversTheConstantsOfASimulatedMachine(t *testing.T) {
 		truth  scenarios.Constants
 	}{
 		"a slower H100": {host, []Benchmark{
-			load(512, 128, 20, 1, inf), load(512, 128, 200, 16, inf), load(512, 128, 600, 96, inf),
+			load(512, 128, 20, 1, inf), load(512, 128, 200, 16, inf), load(512, 128, 300, 96, inf),
 			load(4096, 64, 60, 4, inf), load(4096, 256, 200, 32, inf), load(1024, 128, 400, 0, 6),
 		}, scenarios.Constants{1.2e-3, 25e-6, 25e-3, 0.88, 0.85, math.NaN()}},
 		"a faster H100": {host, []Benchmark{
@@ -96,6 +105,9 @@ func TestCalibrateRecoversTheConstantsOfASimulatedMachine(t *testing.T) {
 	}
 }
 
+// long answers, and many clients, take long to simulate and tell no more.
+const long = 1024
+
 // served reads measured runs at fixed concurrency. The number of requests was not published: ten for each client.
 func served(t *testing.T, file string) []Benchmark {
 	t.Helper()
@@ -114,6 +126,10 @@ func served(t *testing.T, file string) []Benchmark {
 		for i := range n {
 			n[i], _ = strconv.Atoi(row[i])
 		}
+		if n[1] > long {
+			continue
+		}
+		n[0], n[1] = n[0]*9/10, n[1]*9/10
 		b := load(n[0], n[1], 10*n[2], n[2], math.Inf(1))
 		b.TTFT, _ = strconv.ParseFloat(row[3], 64)
 		b.TPOT, _ = strconv.ParseFloat(row[4], 64)
@@ -139,7 +155,7 @@ func closed(t *testing.T, filter string) []Benchmark {
 	var all []Benchmark
 	for i := range table.Rows {
 		r := &table.Rows[i]
-		if !keep.Keeps(r) {
+		if !keep.Keeps(r) || r.OutputTokens > long || r.Concurrency > 32 {
 			continue
 		}
 		prompt, output := mean*r.PromptTokens, mean*r.OutputTokens
@@ -153,19 +169,22 @@ func closed(t *testing.T, filter string) []Benchmark {
 	return all
 }
 
+// spread is how the lengths of these runs lie around their mean: from 0.8 to 1 of what was asked for.
+const spread = "{dist: uniform, mean: 1000, range_ratio: 0.1111}"
+
 func TestFittingHalfOfTheLoadsHelpsTheOtherHalf(t *testing.T) {
 	for name, c := range map[string]struct { // order does not matter: subtests
 		server []setting
 		runs   []Benchmark
 	}{
 		"Llama-3.1-70B FP8, 4 H100, vLLM of 2025": {
-			[]setting{{"model", "llama-3.1-70b"}, {"engine.quantization", "fp8"}, {"engine.tensor_parallel_size", "4"}, {"engine.profile", "vllm-0.11"}, {"engine.max_model_len", "16384"}},
+			[]setting{{"model", "llama-3.1-70b"}, {"engine.quantization", "fp8"}, {"engine.tensor_parallel_size", "4"}, {"engine.profile", "vllm-0.11"}, {"engine.max_model_len", "16384"},
+				{"workload.prompt", spread}, {"workload.output", spread}},
 			served(t, "testdata/llama70b_fp8_h100_tp4.csv"),
 		},
 		"gpt-oss-120b, 2 H100, vLLM 0.21": {
 			[]setting{{"model", "gpt-oss-120b"}, {"engine.tensor_parallel_size", "2"}, {"engine.profile", "vllm-0.21"}, {"engine.max_model_len", "16384"},
-				{"engine.enable_prefix_caching", "false"}, {"workload.prompt.dist", "uniform"}, {"workload.output.dist", "uniform"},
-				{"workload.prompt.range_ratio", "0.1111"}, {"workload.output.range_ratio", "0.1111"}},
+				{"engine.enable_prefix_caching", "false"}, {"workload.prompt", spread}, {"workload.output", spread}},
 			closed(t, "id=gptoss120b-H100-SXM-80GB-tp2-*"),
 		},
 	} {
@@ -200,5 +219,52 @@ func TestFittingHalfOfTheLoadsHelpsTheOtherHalf(t *testing.T) {
 				t.Logf("%s %s → %s ± %s %s", k.Name, k.Constant.Format(k.Default), k.Constant.Format(k.Value), k.Constant.Format(k.Deviation), k.Why)
 			}
 		})
+	}
+}
+
+func TestCalibrateGivesTheSameWhateverRunsBesideIt(t *testing.T) {
+	s := server(setting{"model", "llama-3.1-8b"}, setting{"engine.profile", "vllm-0.15"})
+	loads := []Benchmark{load(500, 50, 40, 8, math.Inf(1)), load(2000, 50, 20, 2, math.Inf(1))}
+	loads = measure(t, s, loads, truth(0.9e-3, 18e-6, 15e-3))
+	var profiles []string
+	for _, n := range []int{1, 2} {
+		was := runtime.GOMAXPROCS(n)
+		fit, err := Calibrate(t.Context(), s, loads)
+		runtime.GOMAXPROCS(was)
+		if err != nil {
+			t.Fatal(err)
+		}
+		profiles = append(profiles, string(fit.Overlay.YAML()))
+	}
+	if profiles[0] != profiles[1] {
+		t.Errorf("with one processor\n%s\nwith two\n%s", profiles[0], profiles[1])
+	}
+}
+
+func TestErrorBandsHoldOnMeasuredRuns(t *testing.T) {
+	table, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, filter := range []string{"gpu=L40S*,compare=all", "gpu=A100*,compare=all", "gpu=H100*,model=*Llama-3.1-8B*,compare=all"} {
+		keep, err := ParseFilter(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := table.Validate(t.Context(), keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(table.Rows, func(r Row) bool { return keep.Keeps(&r) })
+		x, err := table.Rows[i].experiment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []Metric{TPOTMean, E2ELMean} {
+			s := report.Summary[m.String()]
+			if band := x.Provenance.ErrorBandPct; s.N == 0 || s.P90AbsPct > band {
+				t.Errorf("%s: nine of ten errors of %s lie within %.1f %% (%d runs), and reports promise %g %%", filter, m, s.P90AbsPct, s.N, band)
+			}
+		}
 	}
 }

@@ -3,8 +3,10 @@
 //
 // The path of a table through this package:
 //
-//	Embedded or ReadTable → Table — Filter → Validate → Report
-//	EmbeddedLogs or ReadLogs → Logs → Validate → LogReport
+//	Embedded or ReadTable, ParseFilter → Table.Validate → Report
+//	EmbeddedLogs or ReadLogs           → Logs.Validate  → Report
+//	ReadBenchmarks                     → Calibrate      → Calibration
 //
-// Nothing in here fits anything: what a prediction rests on lies in the packages hardware and scenarios.
+// Validating fits nothing: what a prediction rests on lies in the packages hardware and scenarios. Only
+// Calibrate does, for whoever has measured a machine of their own.
 package measured

@@ -270,7 +270,7 @@ func gpu(r *scenarios.Result) section {
 		factf("power", "%s W, %s output tokens/s/W", rate(g.MeanPowerW), rate(g.OutputTokensPerSPerWatt)),
 	}
 	if p.ErrorBandPct > 0 {
-		facts = append(facts, factf("accuracy", "times within about ±%.0f%%; kernels of the %s: %s", p.ErrorBandPct, p.GPU, p.GPUStatus))
+		facts = append(facts, fact{"accuracy", p.Accuracy()})
 	}
 	return section{facts: facts}
 }

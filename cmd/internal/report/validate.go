@@ -122,7 +122,9 @@ func partsTable(r *measured.Report) Table {
 func rowsTable(r *measured.Report) Table {
 	shown := metricsOf(r)
 	if len(shown) > int(measured.RequestsPerS) {
-		shown = slices.DeleteFunc(shown, func(m string) bool { return m == "ttft_p50" || m == "e2el_p50" || m == "e2el_p90" || m == "requests_per_s" })
+		shown = slices.DeleteFunc(shown, func(m string) bool {
+			return m == "ttft_p50" || m == "e2el_p50" || m == "e2el_p90" || m == "requests_per_s"
+		})
 	}
 	t := Table{Header: append(append([]string{"row"}, shown...), "amplified by"), Left: []int{0}}
 	at, last := map[string]int{}, len(shown)+1

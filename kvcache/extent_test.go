@@ -1,0 +1,126 @@
+package kvcache
+
+import "testing"
+
+func TestPrivateBlocksAreANumber(t *testing.T) {
+	p := caching(20)
+	turn := words("s:40 A:60 B:100")
+	admit := func(id SeqID) {
+		if !p.Admit(id, turn, p.Match(turn, 100), Claim{Tokens: 100, Known: 100}) {
+			t.Fatalf("does not fit:\n%s", p.Describe())
+		}
+		check(t, p)
+	}
+	admit(0)
+	if !p.Grow(0, 120, 112) {
+		t.Fatal("no room to grow")
+	}
+	// Block 2 has the first private token. The last block is full only up to token 112.
+	want := "12 blank, 0 cached, 8 held of 20 blocks of 16 tokens\nseq 0   1+ 2+ (5+1)\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("held:\n%swant\n%s", got, want)
+	}
+	p.Release(0)
+	check(t, p)
+	want = "13 blank, 7 cached, 0 held of 20 blocks of 16 tokens\ncached  (5+0) 2+ 1+\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("released:\n%swant\n%s", got, want)
+	}
+	if !p.Take(15) || p.Take(6) {
+		t.Fatal("15 blocks can be taken, and then 5")
+	}
+	want = "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  (3+0) 2+ 1+\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("the tail is overwritten first:\n%swant\n%s", got, want)
+	}
+	check(t, p)
+}
+
+func TestASequenceFindsWhatItLeftWhenItWasPreempted(t *testing.T) {
+	p := caching(20)
+	turn := words("s:40 A:60 B:100")
+	p.Admit(0, turn, Hit{}, Claim{Tokens: 112, Known: 112})
+	p.Release(0)
+	p.Take(15) // leaves five of seven
+	if h := p.Match(turn, 112); h != (Hit{Tokens: 80, Idle: 5, Queried: 112}) {
+		t.Errorf("hit %+v, want the five blocks", h)
+	}
+	want := "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  5+ 4+ 3+ 2+ 1+\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("after the lookup:\n%swant\n%s", got, want)
+	}
+	check(t, p)
+}
+
+func TestTheLastBlockThatIsComputedAnewIsKeptTwice(t *testing.T) {
+	p := caching(20)
+	turn := words("A:64")
+	for range 2 {
+		h := p.Match(turn, 16) // too few tokens for a hit: the block is computed again
+		p.Admit(0, turn, h, Claim{Tokens: 16, Known: 16})
+		check(t, p)
+		p.Release(0)
+		check(t, p)
+	}
+	if u := p.Usage(); u.Cached != 2 {
+		t.Errorf("%d blocks cached, want both copies:\n%s", u.Cached, p.Describe())
+	}
+}
+
+func TestASequenceIsPlainOnceAllThatOthersMayShareIsFindable(t *testing.T) {
+	for _, c := range []struct {
+		prompt        string
+		tokens, known int
+		plain         bool
+	}{
+		{"s:40 A:60", 100, 100, true},
+		{"s:40 A:60", 32, 32, true},     // the third block has private tokens
+		{"s:40 A:60", 100, 31, false},   // the second block is not known yet
+		{"s:40 A:60", 30, 30, false},    // nor is it here
+		{"s:100 r:60", 130, 130, false}, // somebody may ask for the answer
+		{"A:100 r:60", 10, 10, true},
+	} {
+		p := caching(20)
+		p.Admit(0, words(c.prompt), Hit{}, Claim{Tokens: c.tokens, Known: c.known})
+		if got := p.Plain(0); got != c.plain {
+			t.Errorf("%q with %d tokens, %d known: plain %v", c.prompt, c.tokens, c.known, got)
+		}
+	}
+	p := New(Config{Blocks: 20, BlockSize: 16})
+	p.Admit(0, words("s:100 r:60"), Hit{}, Claim{Tokens: 10, Known: 10})
+	if !p.Plain(0) {
+		t.Error("without a prefix cache nobody can ask for anything")
+	}
+	p = hybrid(20, 33, 0)
+	p.Admit(0, words("A:100"), Hit{}, Claim{Tokens: 10, Known: 10})
+	if p.Plain(0) {
+		t.Error("a sequence whose windows give blocks back is plain")
+	}
+}
+
+func TestSettlingMoreThanWasTakenPanics(t *testing.T) {
+	p := caching(20)
+	p.Admit(0, words("A:100"), Hit{}, Claim{Tokens: 16, Known: 16})
+	p.Take(1)
+	p.Settle(0, 32, 32)
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	p.Settle(0, 33, 33)
+}
+
+func TestBlocksOfARunAreNeighboursInTheIndex(t *testing.T) {
+	p := caching(200)
+	admit(t, p, 0, words("a:1600 b:8 c:24"))
+	if want := 8 + 1 + 1; p.index.used != want { // ceil(100 / 13) stretches, one block of two runs, and one of c alone
+		t.Errorf("102 blocks lie in %d slots, want %d", p.index.used, want)
+	}
+	p.Release(0)
+	p.Take(200)
+	check(t, p)
+	if p.index.used != 0 {
+		t.Errorf("%d slots are in use when nothing is cached", p.index.used)
+	}
+}
