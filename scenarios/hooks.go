@@ -41,11 +41,11 @@ func onPlan(a, b func(sim.Time, *scheduler.Plan)) func(sim.Time, *scheduler.Plan
 	return func(now sim.Time, p *scheduler.Plan) { a(now, p); b(now, p) }
 }
 
-func onRan(a, b func(engine.Ran)) func(engine.Ran) {
+func onRan(a, b func(*engine.Ran)) func(*engine.Ran) {
 	if a == nil || b == nil {
 		return either(a, b, a == nil)
 	}
-	return func(r engine.Ran) { a(r); b(r) }
+	return func(r *engine.Ran) { a(r); b(r) }
 }
 
 func either[F any](a, b F, second bool) F {

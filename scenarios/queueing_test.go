@@ -19,7 +19,7 @@ workload: {arrivals: poisson, prompt: 1000, output: 1}
 // serviceTime returns how long the seat is taken by one request.
 func serviceTime(t *testing.T) time.Duration {
 	var service time.Duration
-	mustRun(t, mustBuild(t, oneSeat, "workload.requests=1"), Options{Step: func(r engine.Ran) { service = r.End.Sub(r.Start) }})
+	mustRun(t, mustBuild(t, oneSeat, "workload.requests=1"), Options{Step: func(r *engine.Ran) { service = r.End.Sub(r.Start) }})
 	if service <= 0 {
 		t.Fatal("no step ran")
 	}

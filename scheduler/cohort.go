@@ -23,6 +23,7 @@ type cohort struct {
 
 	contexts int64          // Σ Computed of the members
 	phase    []int          // members by (Computed - beat) mod block size: who fills a block when
+	begins   int            // the place in phase of those whose next token begins a block
 	newest   int64          // no member has a higher Rank
 	last     sim.Wheel[Seq] // members by the beat that gives them the last token they may have
 	due      []*Seq         // scratch
@@ -51,19 +52,18 @@ func (b *batcher) advance(p *Plan) bool {
 		return false
 	}
 	b.callLast()
-	blocks := c.phase[c.slot(0, c.beat)]
+	blocks := c.phase[c.begins]
 	if c.size == 0 || !b.fits(blocks) {
 		b.disband()
 		return false
 	}
 	c.steady.Take(blocks)
-	c.beat++
 	p.Step.Tokens += c.size
 	p.Step.Seqs += c.size
 	p.Step.Decodes += c.size
 	p.Step.Sampled += c.size
 	p.Step.KVRead += c.contexts + int64(c.size)
-	c.contexts += int64(c.size)
+	c.tick()
 	b.budget -= int32(c.size)
 	p.Members, p.beats = c.size, true
 	c.flying = append(c.flying, p)
@@ -136,6 +136,9 @@ func (b *batcher) enlist(p *Plan) {
 	} else {
 		c.loose = append(c.loose, p.Admitted...)
 	}
+	if len(c.loose) == 0 {
+		return
+	}
 	c.loose = slices.DeleteFunc(c.loose, func(s *Seq) bool { return s.peg.Hung() })
 }
 
@@ -144,7 +147,7 @@ func (b *batcher) join(s *Seq) {
 	s.joined = c.beat
 	c.size++
 	c.contexts += int64(s.Computed)
-	c.phase[c.slot(s.Computed, c.beat)]++
+	c.phase[c.slot(s.Computed)]++
 	c.newest = max(c.newest, s.Rank)
 	c.last.Hang(&s.peg, s, c.beat+1+s.lastPast()-int64(s.Computed))
 }
@@ -153,11 +156,23 @@ func (b *batcher) join(s *Seq) {
 // them yields the last token that it may have.
 func (s *Seq) lastPast() int64 { return int64(s.Prompt) + int64(s.MaxTokens) - 2 }
 
-// slot returns the place in phase of a member that has so many tokens after so many beats. Slot(0, beat) is that of
-// those whose next token begins a block.
-func (c *cohort) slot(computed int32, beat int64) int {
-	n := int64(len(c.phase))
-	return int(((int64(computed)-beat)%n + n) % n)
+// slot returns the place in phase of a member that has so many tokens now. That of those whose next token begins a block
+// is c.begins.
+func (c *cohort) slot(computed int32) int {
+	i := c.begins + int(computed)%len(c.phase)
+	if i >= len(c.phase) {
+		i -= len(c.phase)
+	}
+	return i
+}
+
+// tick counts a beat, in which every member computes a token more.
+func (c *cohort) tick() {
+	c.beat++
+	c.contexts += int64(c.size)
+	if c.begins--; c.begins < 0 {
+		c.begins = len(c.phase) - 1
+	}
 }
 
 // part takes a member out of the cohort: its state is its own again, the cache hears of its growth, and the beats in
@@ -178,7 +193,7 @@ func (b *batcher) part(s *Seq) {
 	}
 	c.size--
 	c.contexts -= int64(s.Computed)
-	c.phase[c.slot(s.Computed, c.beat)]--
+	c.phase[c.slot(s.Computed)]--
 
 	known := s.Computed - s.Pending // tokens that are computed and whose content has arrived
 	c.steady.Settle(s.ID, int(s.Computed), int(known))

@@ -103,7 +103,7 @@ func (b *batcher) checkCohort() error {
 		now := s.Computed + int32(c.beat-s.joined)
 		size++
 		contexts += int64(now)
-		phase[c.slot(now, c.beat)]++
+		phase[c.slot(now)]++
 	}
 	if size != c.size || contexts != c.contexts || !slices.Equal(phase, c.phase) {
 		return fmt.Errorf("scheduler: cohort: %d members with %d tokens, its sums say %d with %d", size, contexts, c.size, c.contexts)

@@ -48,6 +48,9 @@ func (w *Wheel[T]) Unhang(p *Peg[T]) {
 	*p = Peg[T]{}
 }
 
+// Any reports whether something may be due at a tick: false is certain.
+func (w *Wheel[T]) Any(tick int64) bool { return w.slots != nil && w.slots[tick&(laps-1)] != nil }
+
 // Due takes out the items of a tick and appends them to dst, the latest filed first.
 func (w *Wheel[T]) Due(tick int64, dst []*T) []*T {
 	if w.slots == nil {

@@ -48,7 +48,7 @@ func (l *stepLog) planned(_ sim.Time, p *scheduler.Plan) {
 	l.pending = append(l.pending, planned{waiting, l.cache.Usage().Available()})
 }
 
-func (l *stepLog) ran(r engine.Ran) {
+func (l *stepLog) ran(r *engine.Ran) {
 	var s planned
 	if len(l.pending) > 0 {
 		s, l.pending = l.pending[0], l.pending[1:]

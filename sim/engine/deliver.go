@@ -13,7 +13,7 @@ import (
 //
 // The sequences that the plan leaves unnamed got one token each, as in the step before: nothing is done for any of
 // them but those whose answer ends. What they have received is worked out when somebody asks (see catchUp).
-func (e *Engine) deliver(f flight) {
+func (e *Engine) deliver(f *flight) {
 	p := f.plan
 	if e.c.Hooks.TokenOut != nil && p.Members > 0 {
 		e.fail("every token is named", "a hook wants each token, but the scheduler leaves %d sequences unnamed", p.Members)
@@ -22,7 +22,9 @@ func (e *Engine) deliver(f flight) {
 	e.ending = e.ending[:0]
 	if p.Members > 0 {
 		e.ending = e.endings.Due(p.Beat, e.ending)
-		slices.SortFunc(e.ending, func(a, b *life) int { return cmp.Compare(a.seq.Rank, b.seq.Rank) })
+		if len(e.ending) > 1 {
+			slices.SortFunc(e.ending, func(a, b *life) int { return cmp.Compare(a.seq.Rank, b.seq.Rank) })
+		}
 	}
 	unnamed := e.ending
 	var gap time.Duration
@@ -86,7 +88,7 @@ func (e *Engine) catchUp(l *life) {
 }
 
 // lastUnnamed delivers the last token of an unnamed life.
-func (e *Engine) lastUnnamed(l *life, f flight) {
+func (e *Engine) lastUnnamed(l *life, f *flight) {
 	e.catchUp(l)
 	e.emit(l, f.end.Add(l.lag), f.number)
 }

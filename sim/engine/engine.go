@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/workload"
 )
@@ -22,16 +23,18 @@ type Engine struct {
 
 	tokenisers []sim.Time // when each API process is done with the prompts that it was given
 
-	flying  []flight        // the pipeline, oldest first
-	stages  []sim.Time      // when each pipeline stage becomes free
-	lastEnd sim.Time        // end of the newest completed step
-	beat    int64           // newest completed beat of the scheduler's cohort
-	endings sim.Wheel[life] // unnamed lives by the beat in which their answers end by themselves
-	ending  []*life         // scratch
-	ghosts  int             // unnamed lives that were given up since the last drain: the batch at the head still counts them
-	planned int64           // plans made so far
-	active  int             // requests in the scheduler
-	order   int64           // of submission
+	flying  pipeline
+	coaster scheduler.Coaster // the scheduler, if it can coast
+	ran     Ran               // scratch of the hook
+	stages  []sim.Time        // when each pipeline stage becomes free
+	lastEnd sim.Time          // end of the newest completed step
+	beat    int64             // newest completed beat of the scheduler's cohort
+	endings sim.Wheel[life]   // unnamed lives by the beat in which their answers end by themselves
+	ending  []*life           // scratch
+	ghosts  int               // unnamed lives that were given up since the last drain: the batch at the head still counts them
+	planned int64             // plans made so far
+	active  int               // requests in the scheduler
+	order   int64             // of submission
 
 	asleep  bool      // nothing in flight: only an arrival or the alarm starts the loop again
 	alarm   sim.Timer // set while asleep, for alarmAt
@@ -51,9 +54,12 @@ type Counts struct{ Submitted, Completed, Rejected, Aborted, Steps int64 }
 func New(k *sim.Kernel, c Config) *Engine {
 	c.InFlight = max(c.InFlight, 1)
 	c.Stages = max(c.Stages, 1)
-	e := &Engine{kernel: k, c: c, stages: make([]sim.Time, c.Stages), asleep: true, alarmAt: sim.Never}
+	e := &Engine{kernel: k, c: c, stages: make([]sim.Time, c.Stages), asleep: true, alarmAt: sim.Never, flying: newPipeline(c.InFlight)}
 	e.tokenisers = make([]sim.Time, max(c.Frontend.Servers, 1))
 	e.looping, e.landing = e.loop, e.land
+	if len(e.stages) == 1 {
+		e.coaster, _ = c.Scheduler.(scheduler.Coaster)
+	}
 	return e
 }
 

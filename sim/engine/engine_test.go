@@ -95,7 +95,7 @@ func newBench(c engine.Config) *bench {
 		Finished: func(_ sim.Time, l *engine.Life) { b.lives = append(b.lives, *l) },
 		Gap:      func(gap time.Duration, n int) { b.gaps += gap * time.Duration(n) },
 		TokenOut: func(sim.Time, *engine.Life) { b.tokens++ },
-		Ran:      func(r engine.Ran) { b.ran = append(b.ran, r) },
+		Ran:      func(r *engine.Ran) { b.ran = append(b.ran, *r) },
 	}
 	b.e = engine.New(b.k, c)
 	return b

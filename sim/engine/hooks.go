@@ -45,5 +45,5 @@ type Hooks struct {
 	TokenOut  func(now sim.Time, l *Life)           // every token; costs a call each, for traces and tests
 	Finished  func(now sim.Time, l *Life)           // completed, rejected or aborted: see l.Outcome
 	Planned   func(now sim.Time, p *scheduler.Plan) // a plan was made, perhaps an empty one
-	Ran       func(r Ran)                           // a step completed, before its tokens are delivered
+	Ran       func(r *Ran)                          // a step completed, before its tokens are delivered
 }

@@ -7,7 +7,7 @@ import "fmt"
 //   - causality: a step ends after it starts
 //   - conservation of requests: the scheduler holds exactly the active ones
 //   - the scheduler's invariants: budget, seats, blocks
-func (e *Engine) verify(f flight) {
+func (e *Engine) verify(f *flight) {
 	if f.end <= f.start {
 		e.fail("causality", "step %d starts at %v and ends at %v", f.number, f.start, f.end)
 	}

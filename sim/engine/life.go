@@ -92,7 +92,7 @@ func (e *Engine) drop(l *life) {
 
 // retire frees the life's slot, at once if no plan in flight can name it.
 func (e *Engine) retire(l *life) {
-	if len(e.flying) == 0 {
+	if e.flying.n == 0 {
 		e.freeIDs = append(e.freeIDs, l.Slot)
 		return
 	}
@@ -102,7 +102,7 @@ func (e *Engine) retire(l *life) {
 // reap frees the slots of retired lives that no plan in flight names any more.
 func (e *Engine) reap() {
 	n := 0
-	for n < len(e.retired) && e.retired[n].after <= e.planned-int64(len(e.flying)) {
+	for n < len(e.retired) && e.retired[n].after <= e.planned-int64(e.flying.n) {
 		e.freeIDs = append(e.freeIDs, e.retired[n].l.Slot)
 		n++
 	}

@@ -3,18 +3,8 @@ package engine
 import (
 	"time"
 
-	"github.com/servesim/servesim/hardware"
-	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 )
-
-// A flight is a planned batch in the pipeline. An empty one takes a place, but no time.
-type flight struct {
-	plan       *scheduler.Plan // nil: the scheduler found nothing to do
-	cost       hardware.Cost
-	start, end sim.Time
-	number     int64 // counts plans from 1
-}
 
 // patience is how many steps the loop lives through by itself before it lets the kernel look around.
 const patience = 1024
@@ -31,7 +21,8 @@ func (e *Engine) loop() {
 			e.sleep()
 			return
 		}
-		end := e.flying[0].end
+		e.coast()
+		end := e.flying.at(0).end
 		if end >= e.kernel.Next() {
 			e.kernel.At(end, sim.Finish, e.landing)
 			return
@@ -70,33 +61,23 @@ func (e *Engine) fill(now sim.Time) bool {
 	e.drain(now)
 	fruitless := 0
 	for e.active > 0 {
-		if len(e.flying) < e.c.InFlight {
+		if e.flying.n < e.c.InFlight {
 			if e.plan(now) {
 				fruitless = 0
-			} else if fruitless++; fruitless > e.c.InFlight+e.c.Stages && !e.busy() {
+			} else if fruitless++; fruitless > e.c.InFlight+e.c.Stages && !e.flying.busy() {
 				break // an idle scheduler that goes on saying "nothing" waits for an event
 			}
 			continue
 		}
-		if e.flying[0].plan != nil {
+		if e.flying.at(0).plan != nil {
 			return true
 		}
 		e.shift()
 	}
-	for len(e.flying) > 0 && e.flying[0].plan == nil {
+	for e.flying.n > 0 && e.flying.at(0).plan == nil {
 		e.shift()
 	}
-	return len(e.flying) > 0
-}
-
-// busy reports whether any batch with work is in flight.
-func (e *Engine) busy() bool {
-	for i := range e.flying {
-		if e.flying[i].plan != nil {
-			return true
-		}
-	}
-	return false
+	return e.flying.n > 0
 }
 
 // drain moves what has arrived into the scheduler's queue and takes out what clients have given up.
@@ -153,80 +134,35 @@ func (e *Engine) plan(now sim.Time) bool {
 			h(now, &l.Life)
 		}
 	}
-	f := flight{number: e.planned}
+	f := e.flying.enter()
+	f.plan, f.number = nil, e.planned
 	if !p.Empty() {
 		f.plan, f.cost = p, e.price(p.Step)
-		f.start, f.end = e.pass(e.inputsReady(p, now), f.cost)
+		f.start, f.end = e.pass(e.inputsReady(p, now), &f.cost)
 		e.claimOutputs(p, f.end)
 	}
-	e.flying = append(e.flying, f)
 	return f.plan != nil
 }
 
-// price returns what a step costs.
-func (e *Engine) price(s hardware.Step) hardware.Cost {
-	if e.c.Shared != nil {
-		s.KVShared = min(e.c.Shared(), s.KVRead)
-	}
-	return e.c.Cost.Cost(s)
-}
-
-// pass sends a batch through the pipeline stages, each of which it may enter once its predecessor has left, and
-// returns when it enters the first and leaves the last. Host time is spent before the first stage.
-func (e *Engine) pass(now sim.Time, c hardware.Cost) (start, end sim.Time) {
-	first := c.Exposed + c.Device + c.Host
-	if e.c.Async {
-		first = c.Exposed + max(c.Device, c.Host)
-	}
-	start = max(now, e.stages[0])
-	end = start.Add(max(first, 1))
-	e.stages[0] = end
-	for s := 1; s < len(e.stages); s++ {
-		end = max(end.Add(c.Hop), e.stages[s]).Add(c.Device)
-		e.stages[s] = end
-	}
-	return start, end
-}
-
-// inputsReady returns the instant, now or later, at which the last stage has sampled every token that the plan feeds to
-// the first. With one stage that is whenever the stage is free.
-func (e *Engine) inputsReady(p *scheduler.Plan, now sim.Time) sim.Time {
-	if len(e.stages) > 1 {
-		for i := range p.Work {
-			now = max(now, e.lives[p.Work[i].Seq.ID].ready)
-		}
-	}
-	return now
-}
-
-// claimOutputs notes when the tokens that the plan samples will be known.
-func (e *Engine) claimOutputs(p *scheduler.Plan, end sim.Time) {
-	if len(e.stages) > 1 {
-		for i := range p.Work {
-			if w := &p.Work[i]; w.Samples {
-				e.lives[w.Seq.ID].ready = end
-			}
-		}
-	}
-}
-
 // shift takes the oldest batch out of the pipeline and reports it done.
-func (e *Engine) shift() flight {
-	f := e.flying[0]
-	e.flying = e.flying[:copy(e.flying, e.flying[1:])]
+func (e *Engine) shift() *flight {
+	f := e.flying.leave()
 	if f.plan != nil {
 		e.c.Scheduler.Done(f.plan, e.kernel.Now())
 	}
-	e.reap()
+	if len(e.retired) > 0 {
+		e.reap()
+	}
 	return f
 }
 
 // complete ends the oldest batch: observers see the step, then its tokens go out.
 func (e *Engine) complete() {
-	f := &e.flying[0]
+	f := e.flying.at(0)
 	e.counts.Steps++
 	if h := e.c.Hooks.Ran; h != nil {
-		h(e.ran(f))
+		e.ran = e.report(f)
+		h(&e.ran)
 	}
 	done := e.shift()
 	e.deliver(done)
@@ -236,7 +172,7 @@ func (e *Engine) complete() {
 	}
 }
 
-func (e *Engine) ran(f *flight) Ran {
+func (e *Engine) report(f *flight) Ran {
 	var hidden time.Duration
 	if e.c.Async {
 		hidden = min(f.cost.Host, f.cost.Device)

@@ -110,14 +110,16 @@ type stay struct {
 }
 
 // ran advances the engine's cumulative times by one step.
-func (w *watch) ran(r engine.Ran) {
-	w.sample(r)
+func (w *watch) ran(r *engine.Ran) {
 	step := &r.Plan.Step
 	cost := price(r.Cost, r.Hidden)
-	chunks := step.Seqs - step.Decodes
-	busy := cost.spread(int64(r.Busy))
-	if chunks > 0 {
+	total := cost.total()
+	w.sample(r, cost, total)
+	busy := cost
+	if chunks := step.Seqs - step.Decodes; chunks > 0 {
 		busy = w.mixed(r, cost, chunks)
+	} else if total != int64(r.Busy) {
+		busy = cost.spread(int64(r.Busy))
 	}
 	busy[overhead] += int64(r.End-w.clock) - int64(r.Busy) // idle: a request that waits through it waits for the host
 	w.sums.add(busy)
@@ -133,7 +135,7 @@ func (w *watch) ran(r engine.Ran) {
 
 // mixed splits the busy time of a step with prefill chunks from the point of view of its decodes, and charges the owners
 // of the chunks with what the step took of theirs.
-func (w *watch) mixed(r engine.Ran, cost split, chunks int) split {
+func (w *watch) mixed(r *engine.Ran, cost split, chunks int) split {
 	decodes, own := w.chunks(r.Plan, chunks)
 	for _, c := range own {
 		st := w.stayOf(c.Seq)
@@ -162,7 +164,7 @@ func (w *watch) mixed(r engine.Ran, cost split, chunks int) split {
 
 // charge adds a step to a request that computes a part of its prompt in it: total is what the step takes, alone what it
 // would take without the prefill tokens of others.
-func (st *stay) charge(r engine.Ran, total int64, alone split) {
+func (st *stay) charge(r *engine.Ran, total int64, alone split) {
 	span := int64(r.End - max(r.Start, st.ownEnd)) // pipelined chunks of one prompt overlap
 	st.ownEnd = r.End
 	kept := span
@@ -211,7 +213,7 @@ func with(s hardware.Step, c *scheduler.Work, w hardware.Window) hardware.Step {
 
 // priced asks the cost model what another step would have taken in the place of r; host time hides behind the device if
 // it did in r.
-func (w *watch) priced(s hardware.Step, r engine.Ran) split {
+func (w *watch) priced(s hardware.Step, r *engine.Ran) split {
 	if w.e.Cost == nil {
 		return price(r.Cost, r.Hidden)
 	}

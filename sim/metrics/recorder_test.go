@@ -276,12 +276,14 @@ func TestAStepAllocatesNothing(t *testing.T) {
 		}
 	}
 	now := sim.Time(0)
+	var ran engine.Ran
 	step := func() {
 		c := prices{}.Cost(p.Step)
 		start := now
 		now = now.Add(c.Device + c.Exposed + c.Host)
 		h.Planned(start, p)
-		h.Ran(engine.Ran{Start: start, End: now, Busy: now.Sub(start), Plan: p, Cost: c})
+		ran = engine.Ran{Start: start, End: now, Busy: now.Sub(start), Plan: p, Cost: c}
+		h.Ran(&ran)
 		h.Gap(now.Sub(start), 60)
 	}
 	step()
@@ -317,7 +319,7 @@ func TestSeveralEnginesShareOneReport(t *testing.T) {
 		l.Started = true
 		for n := range 2 {
 			end := sim.Time((n + 1) * (i + 1) * 14e6)
-			h.Ran(engine.Ran{Start: l.Last, End: end, Busy: end.Sub(l.Last), Plan: p, Cost: c})
+			h.Ran(&engine.Ran{Start: l.Last, End: end, Busy: end.Sub(l.Last), Plan: p, Cost: c})
 			if n > 0 {
 				h.Gap(end.Sub(l.Last), 1)
 			}

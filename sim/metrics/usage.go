@@ -21,7 +21,7 @@ type usage struct {
 }
 
 // sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
-func (w *watch) sample(r engine.Ran) {
+func (w *watch) sample(r *engine.Ran, cost split, total int64) {
 	u, step := &w.use, &r.Plan.Step
 	u.steps++
 	u.tokens += int64(step.Tokens)
@@ -37,9 +37,11 @@ func (w *watch) sample(r engine.Ran) {
 	if part == 0 {
 		return
 	}
-	cost := price(r.Cost, r.Hidden)
 	busy := float64(r.Busy) * part
-	u.busy.add(cost.spread(int64(min(busy, float64(cost.total())))))
+	if busy < float64(total) {
+		cost = cost.spread(int64(busy))
+	}
+	u.busy.add(cost)
 	u.running += float64(step.Seqs) * float64(r.End-r.Start) * part
 	u.held += share * busy
 	u.device += float64(r.Cost.Device) * part

@@ -31,7 +31,7 @@ func fast(t *testing.T, w wild, s scheduler.Scheduler, cache kvcache.Cache) refe
 				planned = append(planned, itemize(w.reqs, p, cache))
 			}
 		},
-		Ran: func(r engine.Ran) {
+		Ran: func(r *engine.Ran) {
 			planned[0].Start, planned[0].End = r.Start, r.End
 			log.Steps = append(log.Steps, planned[0])
 			planned = planned[1:]
