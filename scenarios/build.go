@@ -40,6 +40,9 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.checkOffloading(plan); err != nil {
+		return nil, err
+	}
 	cost, err := shared.cost(x.Deployment)
 	if err != nil {
 		return nil, x.refused(err)
@@ -134,6 +137,7 @@ func (x *deployment) limits(plan hardware.Memory, cost *hardware.Roofline) sched
 		Priority:                  e.SchedulingPolicy == "priority",
 		AsyncScheduling:           x.async(),
 		PipelineStages:            x.PP,
+		SwapBlocks:                x.swapBlocks(plan),
 		Window:                    cost.Window(),
 	}
 }

@@ -38,12 +38,17 @@ func engineFields() []field {
 		{path: "engine.enforce_eager", into: func(s *Scenario) any { return &s.Engine.EnforceEager }, def: "false", doc: "No CUDA graphs."},
 		{path: "engine.cudagraph_capture_sizes", into: func(s *Scenario) any { return &s.Engine.CUDAGraphCaptureSizes }, doc: "Token counts for which graphs are captured, a list."},
 		{path: "engine.api_server_count", into: func(s *Scenario) any { return &s.Engine.APIServerCount }, def: "auto", words: autoWord, limit: atLeastOne, doc: "API processes; auto = frontend.api_servers."},
-		{path: "engine.kv_offloading_size", def: "none", doc: "Host memory for KV, GiB."},
+		{path: "engine.kv_offloading_size", into: func(s *Scenario) any { return &s.Engine.KVOffloadingSize }, words: []word{{"none", 0}}, limit: notNegative, doc: "Host memory that keeps copies of KV blocks, GiB of all GPUs together; none if left out."},
+		{path: "engine.preemption_mode", into: func(s *Scenario) any { return &s.Engine.PreemptionMode }, choices: []string{"recompute", "swap"}, doc: "What vLLM V0 does with preempted KV: recompute (if left out) or swap."},
+		{path: "engine.swap_space", into: func(s *Scenario) any { return &s.Engine.SwapSpace }, limit: notNegative, doc: "Host memory that vLLM V0 swaps to, GiB per GPU; 4 if left out."},
 		{path: "engine.speculative_config", def: "none", doc: "Speculative decoding."},
 		{path: "engine.stream_interval", def: "1", doc: "Tokens per chunk that is streamed."},
 		{path: "engine.hf_overrides", def: "none", doc: "Changes to the model's config.json."},
 	}
 	for _, r := range removedFlags {
+		if r.V0 {
+			continue
+		}
 		table = append(table, field{path: "engine." + r.key(), removed: true, doc: "Removed from vLLM; read over with a warning."})
 	}
 	return table

@@ -62,6 +62,12 @@ var knobs = []knob{
 	}},
 	{"engine.async_scheduling", under("static", underStatic)},
 	{"engine.async_scheduling", under("continuous", "under continuous batching, which is synchronous")},
+	{"engine.kv_offloading_size", unless(func(s *Scenario) bool { return s.Scheduler.Name == "chunked" }, "without vLLM V1's scheduler (scheduler: chunked)")},
+	{"engine.kv_offloading_size", unless(func(s *Scenario) bool { return s.Engine.EnablePrefixCaching != Off }, "without prefix caching: only findable blocks are copied")},
+	{"engine.preemption_mode", unless(func(s *Scenario) bool {
+		return s.Engine.SwapSpace > 0 || !s.swaps() || !s.Explicit("engine.swap_space")
+	}, "while swap_space is 0")},
+	{"engine.swap_space", unless(func(s *Scenario) bool { return s.swaps() || s.Scheduler.Name != "continuous" }, "while preemption_mode is recompute")},
 
 	{"engine.gpu_memory_utilization", unless(func(s *Scenario) bool { return s.Engine.KVCacheMemoryBytes == 0 && s.Engine.NumGPUBlocksOverride == 0 }, "when the size of the KV pool is given")},
 	{"engine.kv_cache_memory_bytes", unless(func(s *Scenario) bool { return s.Engine.NumGPUBlocksOverride == 0 }, "beside num_gpu_blocks_override")},
@@ -91,6 +97,11 @@ var knobs = []knob{
 }
 
 func notTrace(s *Scenario) bool { return s.Workload.Arrivals.Name != "trace" }
+
+// swaps reports whether preempted sequences keep their KV in the host's memory.
+func (s *Scenario) swaps() bool {
+	return s.Scheduler.Name == "continuous" && s.Engine.PreemptionMode == "swap"
+}
 
 func (s *Scenario) gpus() int { return s.Engine.TensorParallelSize * s.Engine.PipelineParallelSize }
 
@@ -134,7 +145,7 @@ func (s *Scenario) idleWarnings() []string {
 		}
 	}
 	for _, r := range removedFlags {
-		if s.Explicit("engine." + r.key()) {
+		if s.Explicit("engine."+r.key()) && !(r.V0 && s.Scheduler.Name == "continuous") {
 			warnings = append(warnings, r.Warning())
 		}
 	}

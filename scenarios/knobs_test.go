@@ -24,6 +24,11 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"engine.scheduling_policy=priority", "workload.classes=[{name: a}]", trace},
 		{"engine.async_scheduling=true", "scheduler=static", ""},
 		{"engine.async_scheduling=true", "scheduler=continuous", ""},
+		{"engine.kv_offloading_size=10", "scheduler=static", ""},
+		{"engine.kv_offloading_size=10", "scheduler=continuous", ""},
+		{"engine.kv_offloading_size=10", "engine.enable_prefix_caching=false", ""},
+		{"engine.preemption_mode=swap", "engine={profile: vllm-v0, swap_space: 0, max_model_len: 4096}", "engine.profile=vllm-v0"},
+		{"engine.swap_space=2", "engine={profile: vllm-v0, preemption_mode: recompute, max_model_len: 4096}", "engine={profile: vllm-v0, preemption_mode: swap, max_model_len: 4096}"},
 		{"engine.gpu_memory_utilization=0.8", "engine.kv_cache_memory_bytes=40GiB", ""},
 		{"engine.kv_cache_memory_bytes=40GiB", "engine.num_gpu_blocks_override=5000", ""},
 		{"engine.cudagraph_capture_sizes=[1, 2]", "engine.enforce_eager=true", ""},
@@ -78,7 +83,11 @@ func TestTheWarningOfAnIdleKnobReadsAsPeopleSayIt(t *testing.T) {
 
 func TestEveryRemovedFlagIsReadOverWithOneWarning(t *testing.T) {
 	for _, r := range RemovedFlags() {
-		x := mustBuild(t, "chat", "engine."+strings.ReplaceAll(r.Name, "-", "_")+"=1")
+		value := "=1"
+		if r.Name == "preemption-mode" {
+			value = "=swap"
+		}
+		x := mustBuild(t, "chat", "engine."+strings.ReplaceAll(r.Name, "-", "_")+value)
 		if len(x.Warnings) != 1 || !strings.Contains(x.Warnings[0], r.Since) || !strings.Contains(x.Warnings[0], "was removed from vLLM in") {
 			t.Errorf("%s warns: %q", r.Name, x.Warnings)
 		}

@@ -23,6 +23,9 @@ func (x *Experiment) memory(o *Options) (kvcache.Cache, func() int, error) {
 	if p == nil {
 		p = x.Pool()
 	}
+	if n := x.Scenario.hostBlocks(x.Memory); n > 0 {
+		return kvcache.Over(p, n), p.Again, nil
+	}
 	return p, p.Again, nil
 }
 
@@ -34,6 +37,9 @@ func (x *Experiment) knownToNaive() error {
 	}
 	if len(x.Memory.Groups) > 1 || x.Limits.Window.Keys > 0 {
 		found = append(found, errors.New("the reference engine knows no sliding-window layers: choose another model"))
+	}
+	if x.Scenario.hostBlocks(x.Memory) > 0 {
+		found = append(found, errors.New("the reference engine knows no host memory: leave out kv_offloading_size"))
 	}
 	return errors.Join(found...)
 }

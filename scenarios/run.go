@@ -68,7 +68,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },
-		Frontend: x.frontend(), Hooks: hooks, Check: o.Check,
+		Frontend: x.frontend(), Host: x.host(), Hooks: hooks, Check: o.Check,
 	})
 	load.Start(k, e)
 	if err := x.play(ctx, k, e); err != nil {

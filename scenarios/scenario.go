@@ -76,7 +76,10 @@ type Engine struct {
 	AsyncScheduling                           Switch
 	EnforceEager                              bool
 	CUDAGraphCaptureSizes                     []int
-	APIServerCount                            int // 0: Frontend.APIServers
+	APIServerCount                            int     // 0: Frontend.APIServers
+	KVOffloadingSize                          float64 // GiB of host memory on all GPUs together; 0: none
+	PreemptionMode                            string  // V0: "swap", or "" and "recompute"
+	SwapSpace                                 float64 // V0: GiB of host memory per GPU
 }
 
 // Scheduler names the policy that forms batches.

@@ -103,7 +103,7 @@ func TestDefaultsOfTheSchemaAreThoseOfTheTable(t *testing.T) {
 			t.Errorf("engine.%s: default %v, want %v", key, got, want)
 		}
 	}
-	if d := engine["swap_space"].(map[string]any)["deprecated"]; d != true {
-		t.Errorf("engine.swap_space is not marked deprecated: %v", d)
+	if d := engine["num_scheduler_steps"].(map[string]any)["deprecated"]; d != true {
+		t.Errorf("engine.num_scheduler_steps is not marked deprecated: %v", d)
 	}
 }

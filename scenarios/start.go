@@ -21,6 +21,9 @@ func (x *deployment) settings(m *Mistakes) {
 	if !s.Explicit("engine.watermark") {
 		e.Watermark = p.Watermark
 	}
+	if s.swaps() && !s.Explicit("engine.swap_space") {
+		e.SwapSpace = defaultSwapSpace
+	}
 	if e.GPUMemoryUtilization == 0 {
 		e.GPUMemoryUtilization = p.Utilization
 	}

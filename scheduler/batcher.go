@@ -15,6 +15,7 @@ type batcher struct {
 	limits Limits
 	cache  kvcache.Cache
 	slider kvcache.Slider // nil: no layer of the model has a window
+	tier   kvcache.Tier   // nil: what the cache overwrites is lost
 	order  order
 
 	running running
@@ -36,6 +37,9 @@ type batcher struct {
 	window    hardware.Window
 	spare     int // blocks that an admission must leave free (the watermark)
 
+	swap  swap
+	moved Moved // not charged to a step yet
+
 	recycled []*Plan
 	idle     Plan  // the empty one
 	latest   *Plan // the last one with work, for Check
@@ -52,6 +56,7 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 		b.order = priority{}
 	}
 	b.slider, _ = c.(kvcache.Slider)
+	b.tier, _ = c.(kvcache.Tier)
 	b.waiting, b.skipped = b.order.line(), b.order.line()
 	b.capacity = min(bound(l.MaxNumBatchedTokens), bound(l.MaxNumScheduledTokens))
 	b.threshold = bound(l.LongPrefillTokenThreshold)
@@ -62,6 +67,7 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 		blocks = c.Usage().Total + 1
 	}
 	b.spare = int(l.Watermark * float64(blocks))
+	b.swap.space = l.SwapBlocks
 	return b
 }
 
@@ -95,6 +101,7 @@ func (b *batcher) begin() *Plan {
 
 func (p *Plan) reset() {
 	p.Work, p.Preempted, p.Admitted = p.Work[:0], p.Preempted[:0], p.Admitted[:0]
+	p.Loads, p.Moved = p.Loads[:0], Moved{}
 	p.Wake, p.Step = 0, hardware.Step{}
 	p.Members, p.Beat, p.beats = 0, 0, false
 }
@@ -104,10 +111,12 @@ func (b *batcher) end(p *Plan) *Plan {
 	if p.Empty() {
 		b.idle.reset()
 		b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
+		b.idle.Loads = append(b.idle.Loads, p.Loads...)
 		b.idle.Wake = p.Wake
 		b.recycled = append(b.recycled, p)
 		return &b.idle
 	}
+	p.Moved, b.moved = b.moved, Moved{}
 	b.latest = p
 	return p
 }
@@ -218,10 +227,15 @@ func (b *batcher) Drop(s *Seq) {
 		b.cohort.leave(s)
 		b.running.removeAt(b.running.find(s))
 		b.cache.Release(s.ID)
-	case Waiting, Preempted:
+	case Waiting, Preempted, Loading, Loaded:
 		if !b.waiting.remove(s) {
 			b.skipped.remove(s)
 		}
+		if s.State >= Loading {
+			b.cache.Release(s.ID)
+		}
+	case Swapped:
+		b.swap.remove(s, b.blocks(s.Computed))
 	case Gone:
 		return
 	}
@@ -230,7 +244,7 @@ func (b *batcher) Drop(s *Seq) {
 
 // Load reads only.
 func (b *batcher) Load() (running, waiting int) {
-	return len(b.running), b.waiting.len() + b.skipped.len()
+	return len(b.running), b.waiting.len() + b.skipped.len() + len(b.swap.line)
 }
 
 // Counters reads only.

@@ -33,6 +33,10 @@ func (c *chunked) Plan(sim.Time) *Plan {
 	if len(p.Preempted) == 0 {
 		c.admit(p, c.enter)
 	}
+	if c.tier != nil {
+		c.unblock(p)
+		c.count()
+	}
 	c.enlist(p)
 	return c.end(p)
 }
@@ -40,25 +44,44 @@ func (c *chunked) Plan(sim.Time) *Plan {
 // let admits the head of the line if its next chunk fits. The full-prompt gate also wants room for all it knows now,
 // though not for what it will generate: memory for decodes is always taken on trust.
 func (c *chunked) let(p *Plan, s *Seq) bool {
+	if s.State == Loaded {
+		return c.board(p, s)
+	}
 	known := s.Known()
 	hit := c.cache.Match(s.Tokens, int(known))
-	n := min(known-int32(hit.Tokens), c.threshold)
-	if n > c.budget {
-		if !c.limits.EnableChunkedPrefill {
-			return false
+	if c.tier != nil {
+		if more := c.tier.Below(s.Tokens, int(known), hit); more > 0 {
+			return c.load(p, s, hit, int32(more))
 		}
-		n = c.budget
 	}
-	spare := 0
-	if len(c.running) > 0 {
-		spare = c.spare
+	n, ok := c.chunk(known - int32(hit.Tokens))
+	if !ok {
+		return false
 	}
+	spare := c.keep()
 	if c.limits.SchedulerReserveFullISL {
 		if c.cache.Need(hit, int(min(known, c.maxLen)))+spare > c.cache.Usage().Available() {
 			return false
 		}
 	}
 	return c.seat(p, s, hit, n, spare)
+}
+
+// chunk returns how many of n tokens the next step may compute of a waiting sequence; false: it may not begin.
+func (c *chunked) chunk(n int32) (int32, bool) {
+	n = min(n, c.threshold)
+	if n > c.budget && !c.limits.EnableChunkedPrefill {
+		return 0, false
+	}
+	return min(n, c.budget), true
+}
+
+// keep returns the blocks that an admission must leave free now.
+func (c *chunked) keep() int {
+	if len(c.running) > 0 {
+		return c.spare
+	}
+	return 0
 }
 
 // Refuse reads only.

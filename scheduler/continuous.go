@@ -28,13 +28,18 @@ func Continuous(l Limits, c kvcache.Cache) Scheduler {
 	return s
 }
 
-// Plan prefills, or else decodes.
+// Plan prefills, or else decodes. As long as anybody is swapped out, nobody new comes in.
 func (c *continuous) Plan(sim.Time) *Plan {
 	p := c.begin()
-	c.admit(p, c.enter)
+	if len(c.swap.line) == 0 {
+		c.admit(p, c.enter)
+	}
 	if p.Empty() {
 		c.touch = c.cache.Usage().Available() < len(c.running) // else nobody can find the pool empty in this step
 		c.extend(p)
+		if len(p.Preempted) == 0 {
+			c.swapIn(p)
+		}
 	}
 	return c.end(p)
 }

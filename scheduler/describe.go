@@ -7,7 +7,7 @@ import (
 
 // String names the state in lower case.
 func (s State) String() string {
-	names := [...]string{"waiting", "running", "preempted", "gone"}
+	names := [...]string{"waiting", "running", "preempted", "loading", "loaded", "swapped", "gone"}
 	if int(s) < len(names) {
 		return names[s]
 	}
@@ -18,6 +18,8 @@ func (s State) String() string {
 // and the tokens it has already; + marks one just admitted, ! a row that yields a token, and -ID one that was preempted.
 //
 //	-2  0: 1@6000!  1: 2192@0+
+//
+// A load of the KV of so many tokens is ID<tokens.
 //
 // Decodes that go unnamed follow as a number: "and 17 decodes".
 func (p *Plan) Describe() string {
@@ -36,6 +38,10 @@ func (p *Plan) Describe() string {
 		if k.Samples {
 			w.WriteByte('!')
 		}
+		sep = "  "
+	}
+	for _, l := range p.Loads {
+		fmt.Fprintf(&w, "%s%d<%d", sep, l.Seq.ID, l.Tokens)
 		sep = "  "
 	}
 	if p.Members > 0 {

@@ -7,7 +7,7 @@ import (
 
 // Check reports the first violated invariant by name, or nil. It walks everything.
 func (b *batcher) Check() error {
-	for _, check := range []func() error{b.checkSeats, b.checkStates, b.checkProgress, b.checkBudget, b.checkCohort, b.checkCache} {
+	for _, check := range []func() error{b.checkSeats, b.checkStates, b.checkProgress, b.checkBudget, b.checkCohort, b.checkSwap, b.checkCache} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -34,9 +34,11 @@ func (b *batcher) checkStates() (err error) {
 	for _, s := range b.running {
 		see(s, s.State == Running, "running")
 	}
-	waits := func(s *Seq) { see(s, s.State == Waiting || s.State == Preempted, "waiting") }
-	b.waiting.each(waits)
-	b.skipped.each(waits)
+	b.waiting.each(func(s *Seq) { see(s, s.State == Waiting || s.State == Preempted, "waiting") })
+	b.skipped.each(func(s *Seq) { see(s, s.State != Running && s.State < Swapped, "waiting") })
+	for _, s := range b.swap.line {
+		see(s, s.State == Swapped, "swapped out")
+	}
 	return err
 }
 
@@ -107,6 +109,18 @@ func (b *batcher) checkCohort() error {
 	}
 	if size != c.size || contexts != c.contexts || !slices.Equal(phase, c.phase) {
 		return fmt.Errorf("scheduler: cohort: %d members with %d tokens, its sums say %d with %d", size, contexts, c.size, c.contexts)
+	}
+	return nil
+}
+
+// Swap: the blocks in use are those of the sequences that are swapped out, and fit.
+func (b *batcher) checkSwap() error {
+	used := 0
+	for _, s := range b.swap.line {
+		used += b.blocks(s.Computed)
+	}
+	if used != b.swap.used || used > b.swap.space {
+		return fmt.Errorf("scheduler: swap: %d blocks are swapped out, counted as %d, %d fit", used, b.swap.used, b.swap.space)
 	}
 	return nil
 }

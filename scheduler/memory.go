@@ -104,6 +104,7 @@ func (b *batcher) withdraw(p *Plan, v *Seq) {
 	w := p.Work[i]
 	b.budget += w.Tokens
 	v.InFlight -= w.Tokens
+	v.Computed -= w.Tokens
 	if !w.Decode && v.Preemptions > 0 {
 		b.counters.RecomputedTokens -= int64(w.Tokens)
 	}
@@ -124,19 +125,23 @@ func (b *batcher) sum(work []Work) (s hardware.Step) {
 }
 
 // preempt takes the memory of a sequence that has just left the running. Its tokens are kept, and so are those still in
-// flight, which it must wait for; all KV will have to be computed again, as far as the prefix cache has lost it.
+// flight, which it must wait for. Its KV is swapped out, or will have to be computed again, as far as the prefix cache has
+// lost it.
 func (b *batcher) preempt(p *Plan, s *Seq) {
 	b.cache.Release(s.ID)
-	s.State = Preempted
-	s.Computed, s.Pending, s.Stale = 0, 0, s.InFlight
+	s.Pending, s.Stale = 0, s.InFlight
 	s.Preemptions++
 	b.counters.Preemptions++
-	b.waiting.pushFront(s)
 	p.Preempted = append(p.Preempted, s)
+	if b.swapOut(s) {
+		return
+	}
+	s.State, s.Computed = Preempted, 0
+	b.waiting.pushFront(s)
 }
 
 // admit is the admission pass: enter is asked to let in the head of the line, until it says no. Nobody overtakes the
-// head, unless it still has to wait for steps from before its preemption.
+// head, unless it still has to wait for steps from before its preemption, or for its KV.
 func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 	for b.budget > 0 && len(b.running) < b.limits.MaxNumSeqs {
 		q := b.next()
@@ -144,7 +149,7 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 		if s == nil {
 			break
 		}
-		if s.Stale > 0 {
+		if s.Stale > 0 || s.State == Loading {
 			b.aside = append(b.aside, q.pop())
 			continue
 		}
@@ -152,6 +157,10 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 			break
 		}
 		q.pop()
+		if s.State == Loading {
+			b.aside = append(b.aside, s)
+			continue
+		}
 		b.running.add(s)
 	}
 	for _, s := range slices.Backward(b.aside) {
@@ -183,6 +192,9 @@ func (b *batcher) seat(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) boo
 		s.Hit = int32(hit.Tokens)
 		b.counters.PrefixQueries += int64(hit.Queried)
 		b.counters.PrefixHits += int64(hit.Tokens)
+		if b.tier != nil {
+			b.counters.HostQueries += int64(hit.Queried - hit.Tokens)
+		}
 	}
 	b.settle(s, tokens, b.slide(s))
 	b.place(p, s, n)

@@ -13,10 +13,12 @@ import (
 
 // anyScheduler draws a policy with settings, and a pool for it that holds at least one sequence of 120 tokens.
 func anyScheduler(t *rapid.T) *world {
+	var caching, hybrid bool
 	l, pool := setting(rapid.IntRange(31, 60).Draw(t, "blocks"), func(l *scheduler.Limits, c *kvcache.Config) {
 		c.BlockSize = 4
-		c.PrefixCaching = rapid.Bool().Draw(t, "caching")
-		if rapid.Bool().Draw(t, "hybrid") {
+		caching, hybrid = rapid.Bool().Draw(t, "caching"), rapid.Bool().Draw(t, "hybrid")
+		c.PrefixCaching = caching
+		if hybrid {
 			c.Groups, c.Blocks, l.NumGPUBlocks = []kvcache.Group{{}, {Window: 10}}, 2*c.Blocks, 2*c.Blocks+1
 		}
 		l.MaxNumBatchedTokens = rapid.SampledFrom([]int{5, 64, 200}).Draw(t, "budget")
@@ -32,8 +34,12 @@ func anyScheduler(t *rapid.T) *world {
 	switch policy := rapid.SampledFrom([]string{"chunked", "continuous", "static"}).Draw(t, "policy"); policy {
 	case "chunked":
 		s = scheduler.Chunked(l, pool)
+		if caching && !hybrid && rapid.Bool().Draw(t, "offload") {
+			s = scheduler.Chunked(l, kvcache.Over(pool, rapid.IntRange(1, 100).Draw(t, "host")))
+		}
 	case "continuous":
 		l.MaxNumBatchedTokens = 200 // it does not split prompts
+		l.SwapBlocks = rapid.SampledFrom([]int{0, 8, 100}).Draw(t, "swap")
 		s = scheduler.Continuous(l, pool)
 	default:
 		s = scheduler.Static(l, scheduler.Batch{
@@ -42,7 +48,7 @@ func anyScheduler(t *rapid.T) *world {
 		}, pool)
 	}
 	w := newWorld(t, s, pool)
-	w.depth = max(1, l.PipelineStages)
+	w.depth, w.lag = max(1, l.PipelineStages), rapid.IntRange(0, 2).Draw(t, "lag")
 	if l.AsyncScheduling {
 		w.depth++
 	}

@@ -15,6 +15,9 @@ const (
 	Waiting State = iota
 	Running
 	Preempted // waiting again, its memory taken; the tokens it has generated are kept
+	Loading   // it has memory, and waits for KV that is on its way there
+	Loaded    // waiting, with memory whose KV has arrived
+	Swapped   // preempted with its KV, which waits in the host's memory
 	Gone      // dropped
 )
 
@@ -72,6 +75,8 @@ type Plan struct {
 	Work      []Work
 	Preempted []*Seq        // evicted while planning, in order
 	Admitted  []*Seq        // taken from the waiting queue while planning, in order (they are in Work too)
+	Loads     []Load        // begin now; none of these sequences is in Work
+	Moved                   // what has to be copied before, or behind, this step
 	Wake      sim.Time      // ask again at this instant even if nothing happens (static batching's timeout); 0: on the next event
 	Step      hardware.Step // what the cost model needs to know
 
@@ -83,6 +88,21 @@ type Plan struct {
 	Beat int64
 
 	beats bool // it was made with members; they may have been named since
+}
+
+// A Load is KV on its way from a lower tier to a sequence that has the memory for it already. When it has arrived, or
+// failed to, the scheduler is told; see [Loader].
+type Load struct {
+	Seq    *Seq
+	Tokens int32 // leading tokens of the sequence that will have KV then
+	Blocks int32 // that travel
+}
+
+// Moved counts the blocks that the steps so far have not been charged for.
+type Moved struct {
+	Stored     int // copied to the host in the background
+	SwappedOut int // to be copied to the host before the step begins
+	SwappedIn  int // and from there
 }
 
 // Empty reports whether the plan holds no work. An empty plan is not a step: it takes no time.
@@ -112,12 +132,27 @@ type Scheduler interface {
 	Check() error
 }
 
+// Loader is a Scheduler whose plans may hold loads.
+type Loader interface {
+	// Ready reports that the load of s is over and that its first `tokens` tokens have KV: all that the Load promised,
+	// or fewer if it failed.
+	Ready(s *Seq, tokens int)
+}
+
 // Counters are running totals of a scheduler.
 type Counters struct {
 	Preemptions      int64
 	RecomputedTokens int64 // in the chunks that brought preempted sequences back to where they were
 	PrefixQueries    int64 // tokens looked up in the prefix cache, first admissions only; 0 without one
 	PrefixHits       int64 // of which were found
+
+	HostQueries  int64 // tokens that the prefix cache lacked, looked up in the host's memory, first admissions only
+	HostHits     int64 // of which were found there
+	StoredBlocks int64 // copied to the host
+	LoadedBlocks int64 // and back
+	SwappedOut   int64 // blocks of preempted sequences, to the host
+	SwappedIn    int64 // and back
+	SwapsRefused int64 // preemptions by recomputation because the swap space was full
 }
 
 // Limits are the settings of a scheduler, named as vLLM names them.
@@ -134,6 +169,7 @@ type Limits struct {
 	Priority                  bool    // order by (priority, arrival) instead of arrival
 	AsyncScheduling           bool    // plan a step before the outputs of the one before are known
 	PipelineStages            int     // a sequence decodes at most once in so many steps; 0 and 1: every step
+	SwapBlocks                int     // blocks of host memory for preempted sequences (continuous); 0: they are computed again
 	Window                    hardware.Window
 	// Named makes every plan name all its sequences, for those who want to see each token. It changes no step.
 	Named bool

@@ -22,6 +22,9 @@ type world struct {
 	outputs map[*scheduler.Seq]int32 // true lengths of answers
 	now     sim.Time
 	next    int
+	loads   []scheduler.Load // begun, oldest first
+	due     []sim.Time       // the step after which each has arrived
+	lag     int              // steps that a load takes beyond the one that begins it
 }
 
 // setting is the usual scheduler of these tests: as vLLM's defaults, with a pool of so many usable blocks of 16.
@@ -72,7 +75,12 @@ func (w *world) send(prompt kvcache.Prompt, output, prio int32) *scheduler.Seq {
 // step makes a plan and, if the pipeline is full, completes the oldest one. It returns the plan in words.
 func (w *world) step() string {
 	w.t.Helper()
+	w.arrive()
 	p := w.sched.Plan(w.now)
+	for _, l := range p.Loads {
+		w.loads = append(w.loads, l)
+		w.due = append(w.due, w.now+sim.Time(w.lag))
+	}
 	text := p.Describe()
 	w.check()
 	w.now++
@@ -80,6 +88,14 @@ func (w *world) step() string {
 		w.complete()
 	}
 	return text
+}
+
+// arrive reports the loads that are over.
+func (w *world) arrive() {
+	for len(w.loads) > 0 && w.due[0] < w.now {
+		w.sched.(scheduler.Loader).Ready(w.loads[0].Seq, int(w.loads[0].Tokens))
+		w.loads, w.due = w.loads[1:], w.due[1:]
+	}
 }
 
 func (w *world) check() {

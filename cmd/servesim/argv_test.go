@@ -25,11 +25,11 @@ func TestSpellingsOfVLLMBecomeThoseOfPflag(t *testing.T) {
 		{"--goodput=ttft:1000 e2el:9000", "--goodput=ttft:1000 --goodput e2el:9000"},
 		{"--cudagraph-capture-sizes 1 2 4 chat", "--cudagraph-capture-sizes 1 --cudagraph-capture-sizes 2 --cudagraph-capture-sizes 4 chat"},
 		{"--set workload.rate=5 -o x", "--set workload.rate=5 -o x"},
-		{"--enforce-eager -- --swap-space", "--enforce-eager -- --swap-space"},
-		{"--swap-space 4 chat", "--set engine.swap_space=true chat"},
-		{"--swap_space=4 chat", "--set engine.swap_space=true chat"},
-		{"--swap-space chat", "--set engine.swap_space=true chat"},
-		{"--preemption-mode recompute chat", "--set engine.preemption_mode=true chat"},
+		{"--enforce-eager -- --num-scheduler-steps", "--enforce-eager -- --num-scheduler-steps"},
+		{"--num-scheduler-steps 4 chat", "--set engine.num_scheduler_steps=true chat"},
+		{"--num_scheduler_steps=4 chat", "--set engine.num_scheduler_steps=true chat"},
+		{"--num-scheduler-steps chat", "--set engine.num_scheduler_steps=true chat"},
+		{"--preemption-mode recompute chat", "--preemption-mode recompute chat"},
 		{"--use-v2-block-manager chat", "--set engine.use_v2_block_manager=true chat"},
 		{"--backend vllm --trust-remote-code chat", "chat"},
 		{"--goodput", "--goodput"},
@@ -76,7 +76,7 @@ func TestEveryFlagNamesAFieldOfTheScenario(t *testing.T) {
 }
 
 func FuzzRespell(f *testing.F) {
-	for _, line := range []string{"-tp 4", "--no-enforce-eager", "--goodput ttft:1 tpot:2 chat", "--swap_space=4 -- x", "-- --", "--="} {
+	for _, line := range []string{"-tp 4", "--no-enforce-eager", "--goodput ttft:1 tpot:2 chat", "--num_scheduler_steps=4 -- x", "-- --", "--="} {
 		f.Add(line)
 	}
 	c := &cobra.Command{}

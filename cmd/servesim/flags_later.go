@@ -19,7 +19,6 @@ func laterFlags() []later {
 		{"data-parallel-size", "N", "engine ranks that share the requests (also -dp)", []string{"1"}},
 		{"decode-context-parallel-size", "N", "GPUs that share the KV cache of a sequence", []string{"1"}},
 		{"speculative-config", "JSON", "speculative decoding", []string{"", "{}", "null", "none"}},
-		{"kv-offloading-size", "GIB", "host memory for KV blocks", []string{"0", "0.0"}},
 		{"cpu-offload-gb", "GIB", "weights in host memory", []string{"0", "0.0"}},
 		{"stream-interval", "N", "tokens in a streamed chunk", []string{"1"}},
 		{"prefill-schedule-interval", "N", "steps between prefills of data-parallel ranks", []string{"1"}},

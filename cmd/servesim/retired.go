@@ -35,6 +35,9 @@ func retiredFlags() map[string]retired {
 		flags[name] = retired{why: served}
 	}
 	for _, r := range scenarios.RemovedFlags() {
+		if r.V0 {
+			continue // a flag like any other, which V1 has no use for
+		}
 		flags[r.Name] = retired{key: "engine." + strings.ReplaceAll(r.Name, "-", "_")}
 	}
 	return flags
@@ -49,5 +52,5 @@ func (r retired) takes(word string) bool {
 	case r.key == "":
 		return !strings.HasPrefix(word, "-")
 	}
-	return isNumber(word) || slices.Contains([]string{"true", "false", "True", "False", "recompute", "swap"}, word)
+	return isNumber(word) || slices.Contains([]string{"true", "false", "True", "False"}, word)
 }

@@ -31,9 +31,20 @@ type Config struct {
 	Shared func() int64
 
 	Frontend Frontend
+	Host     Host
 	Hooks    Hooks
 	// Check makes the engine verify its invariants after every step; a violation panics with the invariant's name.
 	Check bool
+}
+
+// Host is the way of KV blocks between GPU and host memory, for schedulers that send some there. PCIe carries both
+// directions at once, and each GPU of an engine has a link of its own for its part of a block.
+type Host struct {
+	Block   time.Duration // one block takes so long on the link, in either direction
+	Latency time.Duration // of a load, beside the time of its blocks
+	// Copy is what copying one block in the background adds to the step beside it. The copy itself nobody waits for, unless
+	// it is a load's.
+	Copy hardware.Cost
 }
 
 // Frontend is the part of a request's path that is not the engine: HTTP, tokenisation and hand-over on the way in,

@@ -36,6 +36,10 @@ type Engine struct {
 	active  int               // requests in the scheduler
 	order   int64             // of submission
 
+	loader   scheduler.Loader // nil: the scheduler knows no loads
+	loads    []arrival        // in order of arrival
+	linkFree sim.Time         // when the link from the host has carried all that was asked for
+
 	asleep  bool      // nothing in flight: only an arrival or the alarm starts the loop again
 	alarm   sim.Timer // set while asleep, for alarmAt
 	alarmAt sim.Time
@@ -56,6 +60,7 @@ func New(k *sim.Kernel, c Config) *Engine {
 	c.Stages = max(c.Stages, 1)
 	e := &Engine{kernel: k, c: c, stages: make([]sim.Time, c.Stages), asleep: true, alarmAt: sim.Never, flying: newPipeline(c.InFlight)}
 	e.tokenisers = make([]sim.Time, max(c.Frontend.Servers, 1))
+	e.loader, _ = c.Scheduler.(scheduler.Loader)
 	e.looping, e.landing = e.loop, e.land
 	if len(e.stages) == 1 {
 		e.coaster, _ = c.Scheduler.(scheduler.Coaster)

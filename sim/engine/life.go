@@ -84,6 +84,7 @@ type retirement struct {
 // drop takes an ended life out of the scheduler.
 func (e *Engine) drop(l *life) {
 	if l.queued {
+		e.forgetLoad(&l.seq)
 		e.c.Scheduler.Drop(&l.seq)
 		e.active--
 	}

@@ -82,6 +82,7 @@ func (e *Engine) fill(now sim.Time) bool {
 
 // drain moves what has arrived into the scheduler's queue and takes out what clients have given up.
 func (e *Engine) drain(now sim.Time) {
+	e.finishLoads(now)
 	n := 0
 	for n < len(e.inbox) && e.inbox[n].Queued <= now {
 		if l := e.inbox[n]; !l.ended {
@@ -134,10 +135,12 @@ func (e *Engine) plan(now sim.Time) bool {
 			h(now, &l.Life)
 		}
 	}
+	e.startLoads(p, now)
 	f := e.flying.enter()
 	f.plan, f.number = nil, e.planned
 	if !p.Empty() {
 		f.plan, f.cost = p, e.price(p.Step)
+		e.c.Host.charge(&f.cost, p)
 		f.start, f.end = e.pass(e.inputsReady(p, now), &f.cost)
 		e.claimOutputs(p, f.end)
 	}
@@ -190,6 +193,10 @@ func (e *Engine) sleep() {
 		e.wakeAt(e.inbox[0].Queued)
 	}
 	if e.active == 0 {
+		return
+	}
+	if len(e.loads) > 0 {
+		e.wakeAt(e.loads[0].at)
 		return
 	}
 	if e.wake > e.kernel.Now() {

@@ -210,6 +210,9 @@ func (r *Recorder) warnings(rep *Report) []string {
 	if n := rep.Requests.Unfinished; n > 0 {
 		out = append(out, fmt.Sprintf("%d requests were still unfinished when the run ended; they count as missed targets", n))
 	}
+	if s := rep.Engine.Swap; s != nil && s.Refused > 0 {
+		out = append(out, fmt.Sprintf("%d preemptions found the swap space full and were recomputed; vLLM V0 stops with an error then", s.Refused))
+	}
 	if !r.perToken && r.pooled+rep.Requests.Unfinished > 0 {
 		out = append(out, "itl also pools the gaps of requests that did not complete")
 	}

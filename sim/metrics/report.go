@@ -124,6 +124,8 @@ type EngineUse struct {
 	Batch            BatchUse    `json:"batch"`
 	KV               KVUse       `json:"kv"`
 	PrefixCache      PrefixCache `json:"prefix_cache"`
+	KVOffload        *KVOffload  `json:"kv_offload,omitempty"`
+	Swap             *Swap       `json:"swap,omitempty"`
 }
 
 // BatchUse describes the steps: sequences in them, averaged over time (an idle engine runs none), and tokens.
@@ -146,6 +148,21 @@ type KVUse struct {
 type PrefixCache struct {
 	QueriedTokens int64 `json:"queried_tokens"`
 	HitTokens     int64 `json:"hit_tokens"`
+}
+
+// KVOffload is what a tier of host memory below the KV pool did: tokens at first admissions, bytes on all GPUs.
+type KVOffload struct {
+	QueriedTokens int64 `json:"queried_tokens"` // that the prefix cache lacked
+	HitTokens     int64 `json:"hit_tokens"`     // of which the host had
+	LoadedBytes   int64 `json:"loaded_bytes"`   // to the GPUs, for preempted sequences, too
+	StoredBytes   int64 `json:"stored_bytes"`   // to the host
+}
+
+// Swap is what preemption by swapping moved, in bytes on all GPUs.
+type Swap struct {
+	OutBytes int64 `json:"out_bytes"`
+	InBytes  int64 `json:"in_bytes"`
+	Refused  int64 `json:"refused"` // preemptions that found the swap space full, and were recomputed
 }
 
 // GPU is what the accelerators did. Busy, MFU and MBU are shares of wall time, of peak arithmetic and of peak memory

@@ -80,6 +80,7 @@ func engineUse(ws []*watch, window float64) EngineUse {
 		out.RecomputedTokens += c.RecomputedTokens
 		out.PrefixCache.QueriedTokens += c.PrefixQueries
 		out.PrefixCache.HitTokens += c.PrefixHits
+		out.offload(&c, w.e.BlockBytes*int64(w.e.GPUs))
 		tokens += w.use.tokens
 		out.Batch.MeanRunning += ratio(w.use.running, window)
 		out.Batch.PeakRunning = max(out.Batch.PeakRunning, w.use.peakRunning)
@@ -93,6 +94,27 @@ func engineUse(ws []*watch, window float64) EngineUse {
 		out.KV.Blocks, out.KV.BlockSize, out.KV.BytesPerToken = e.Blocks, e.BlockSize, e.BytesPerToken
 	}
 	return out
+}
+
+// offload adds what an engine moved between its GPUs and the host, in blocks of so many bytes.
+func (u *EngineUse) offload(c *scheduler.Counters, blockBytes int64) {
+	if c.HostQueries+c.LoadedBlocks+c.StoredBlocks > 0 {
+		if u.KVOffload == nil {
+			u.KVOffload = new(KVOffload)
+		}
+		u.KVOffload.QueriedTokens += c.HostQueries
+		u.KVOffload.HitTokens += c.HostHits
+		u.KVOffload.LoadedBytes += c.LoadedBlocks * blockBytes
+		u.KVOffload.StoredBytes += c.StoredBlocks * blockBytes
+	}
+	if c.SwappedOut+c.SwapsRefused > 0 {
+		if u.Swap == nil {
+			u.Swap = new(Swap)
+		}
+		u.Swap.OutBytes += c.SwappedOut * blockBytes
+		u.Swap.InBytes += c.SwappedIn * blockBytes
+		u.Swap.Refused += c.SwapsRefused
+	}
 }
 
 // gpuUse describes all GPUs over window nanoseconds.

@@ -1,0 +1,63 @@
+package scheduler
+
+import (
+	"slices"
+
+	"github.com/servesim/servesim/kvcache"
+)
+
+// swap is host memory that takes in the KV of preempted sequences, as V0's --swap-space does with --preemption-mode swap.
+// The copies are part of the step. Whoever is swapped out comes back, in order, before anybody new comes in.
+type swap struct {
+	space, used int // blocks
+	line        []*Seq
+}
+
+// remove forgets a sequence that has so many blocks there.
+func (w *swap) remove(s *Seq, blocks int) {
+	i := slices.Index(w.line, s)
+	w.line = slices.Delete(w.line, i, i+1)
+	w.used -= blocks
+}
+
+// swapOut moves the KV of a sequence that has just given up its memory to the host, if there is room. V0 stops with an error
+// when there is none; here the sequence is computed again, and counted.
+func (b *batcher) swapOut(s *Seq) bool {
+	w, n := &b.swap, b.blocks(s.Computed)
+	if w.space == 0 {
+		return false
+	}
+	if w.used+n > w.space {
+		b.counters.SwapsRefused++
+		return false
+	}
+	s.State = Swapped
+	w.line = append(w.line, s)
+	w.used += n
+	b.moved.SwappedOut += n
+	b.counters.SwappedOut += int64(n)
+	return true
+}
+
+// swapIn brings back swapped sequences, in order, as long as seats, budget and memory above the watermark last. They
+// decode in this very step.
+func (b *batcher) swapIn(p *Plan) {
+	for len(b.swap.line) > 0 && len(b.running) < b.limits.MaxNumSeqs {
+		s := b.swap.line[0]
+		n, blocks, spare := b.due(s), b.blocks(s.Computed), b.spare
+		if len(b.running) == 0 {
+			spare = 0 // it has the pool for itself
+		}
+		tokens, known := s.Computed+n, s.Known()
+		if n <= 0 || s.Stale > 0 || !b.cache.Admit(s.ID, s.Tokens, kvcache.Hit{}, kvcache.Claim{Tokens: int(tokens), Known: int(known), Spare: spare}) {
+			return
+		}
+		b.swap.remove(s, blocks)
+		b.moved.SwappedIn += blocks
+		b.counters.SwappedIn += int64(blocks)
+		s.State = Running
+		b.settle(s, tokens, b.slide(s))
+		b.place(p, s, n)
+		b.running.add(s)
+	}
+}

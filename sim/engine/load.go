@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim"
+)
+
+// An arrival is a load on its way: its sequence will have KV for so many tokens.
+type arrival struct {
+	seq    *scheduler.Seq
+	tokens int32
+	at     sim.Time
+}
+
+// startLoads sends the loads of a plan over the link, one after the other:
+//
+//	arrival = max(now, end of the load before) + blocks × Block + Latency
+func (e *Engine) startLoads(p *scheduler.Plan, now sim.Time) {
+	for _, l := range p.Loads {
+		e.linkFree = max(e.linkFree, now).Add(time.Duration(l.Blocks) * e.c.Host.Block)
+		e.loads = append(e.loads, arrival{l.Seq, l.Tokens, e.linkFree.Add(e.c.Host.Latency)})
+	}
+}
+
+// finishLoads tells the scheduler what has arrived. It is called between steps only: that is when an engine looks.
+func (e *Engine) finishLoads(now sim.Time) {
+	n := 0
+	for n < len(e.loads) && e.loads[n].at <= now {
+		e.loader.Ready(e.loads[n].seq, int(e.loads[n].tokens))
+		n++
+	}
+	if n > 0 {
+		e.loads = slices.Delete(e.loads, 0, n)
+	}
+}
+
+// forgetLoad makes sure that the load of a sequence that is dropped tells nobody of its end. It goes on on the link.
+func (e *Engine) forgetLoad(s *scheduler.Seq) {
+	if i := slices.IndexFunc(e.loads, func(a arrival) bool { return a.seq == s }); i >= 0 {
+		e.loads = slices.Delete(e.loads, i, i+1)
+	}
+}
+
+// charge adds to a step what moves between GPU and host because of it. What is swapped goes before the step begins, and
+// everybody waits. What is stored or loaded goes beside it, and takes memory bandwidth and the host's time.
+func (h *Host) charge(c *hardware.Cost, p *scheduler.Plan) {
+	if n := p.SwappedOut + p.SwappedIn; n > 0 {
+		c.Exposed += time.Duration(n) * h.Block
+	}
+	n := p.Stored
+	for _, l := range p.Loads {
+		n += int(l.Blocks)
+	}
+	if n == 0 {
+		return
+	}
+	k := time.Duration(n)
+	c.Device += k * h.Copy.Device
+	c.Exposed += k * h.Copy.Exposed
+	c.By.KVRead += k * h.Copy.By.KVRead
+	c.Bytes += float64(n) * h.Copy.Bytes
+}
