@@ -73,15 +73,14 @@ func TestAFullHostForgetsWhatNobodyAskedForLongest(t *testing.T) {
 	run(0, "a:32")
 	run(1, "b:32")
 	run(2, "z:64") // b and a are gone from the pool, and from the host
-	run(3, "a:32")
-	run(4, "b:32")  // host: a a b b
-	run(5, "D:20 ") // one full block: the first of a goes
-	if below := run(6, "b:33"); below != 0 && below != 32 {
-		t.Fatalf("the host has %d tokens of b", below)
+	if below := run(3, "a:33"); below != 0 {
+		t.Errorf("the host still has %d tokens of a", below)
 	}
-	run(7, "E:64") // empties the pool
-	if below := run(8, "a:33"); below != 0 {
-		t.Errorf("the host has %d tokens of a, whose beginning it lost", below)
+	// Now it has the last two blocks of z, and a.
+	run(4, "D:16") // and D instead of the third of z
+	run(5, "b:64") // and b alone, which fills the pool
+	if below := run(6, "a:33"); below != 0 {
+		t.Errorf("the host has %d tokens of a", below)
 	}
 }
 
@@ -109,10 +108,8 @@ func TestAnswersAreCopiedAsTheyGrow(t *testing.T) {
 	if !c.Admit(0, prompt, Hit{}, Claim{Tokens: 20, Known: 20}) {
 		t.Fatal("does not fit")
 	}
-	for known, want := range map[int]int64{20: 1} { // order does not matter: one entry
-		if c.Copied() != want {
-			t.Errorf("%d known tokens: %d blocks copied, want %d", known, c.Copied(), want)
-		}
+	if c.Copied() != 1 {
+		t.Errorf("20 known tokens: %d blocks copied, want 1", c.Copied())
 	}
 	c.Grow(0, 40, 31)
 	if c.Copied() != 1 {

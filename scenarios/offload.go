@@ -14,13 +14,12 @@ const defaultSwapSpace = 4
 
 // What copies between GPU and host memory cost.
 //
-// PCIe carries at best 78 % of its rate once packets have headers: 50 GB/s of Gen5 x16's 64, 25 of Gen4's 32. Beside the link's
-// time a load takes a millisecond until all layers of all its blocks are issued and the next look sees them arrive.
+// PCIe carries some 78 % of its rate once packets have headers: about 50 GB/s of Gen5 x16's 64, 25 of Gen4's 32. Beside the
+// link's time a load takes until all layers of its blocks are issued and its end is noticed; a millisecond is assumed.
 //
-// A background copy costs the steps little, but never nothing. It reads the GPU's memory, and the thread that launches the
-// kernels issues it first: about 10 µs a block of some 32 layers, K and V, in one batched call (vLLM #38460: 0.1 to 0.2 µs a
-// piece). LMCache, whose copies are kernels of their own, lost 11 % on a load without any re-use (LMCache #970); vLLM's served
-// runs with and without offloading agree within 2 %.
+// A background copy costs the steps little, but never nothing: it reads the GPU's memory, and the thread that launches
+// the kernels has to issue it, for every layer. The 10 µs a block are assumed, between two reports: LMCache lost 11 % on a
+// load without any re-use (LMCache #970), and vLLM's served runs with and without offloading agree within 2 %.
 const (
 	pcieFraction = 0.78
 	loadLatency  = time.Millisecond

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// LMCache/LMCache#970: KV offloading to the host without any re-use, 13.13 against 14.68 requests/s. Copies that are
-// kernels of their own cost that engine 11 %; vLLM's own, by the copy engines, a few percent at most. They never pay.
+// LMCache/LMCache#970: KV offloading to the host without any re-use, 13.13 against 14.68 requests/s. That is 11 %;
+// with copies that nobody waits for it is a few percent at most. It never pays.
 func TestOffloadingWithoutReuseCostsALittle(t *testing.T) {
 	s := setup{"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={max_model_len: 8192}",
 		"workload={requests: 600, arrivals: burst, prompt: 4000, output: 20}"}
