@@ -19,7 +19,7 @@ import (
 // Options are what a run may be asked for beside its report. The zero value asks for nothing.
 type Options struct {
 	Check       bool                  // verify every invariant after every step
-	Step        func(*engine.Ran)      // sees every step; must keep nothing of it
+	Step        func(*engine.Ran)     // sees every step; must keep nothing of it
 	Requests    io.Writer             // receives one CSV row per request; they can be replayed as a trace
 	Progress    func(done, total int) // hears now and then of ended and of all requests; total 0: not known
 	Percentiles []float64             // reported beside the usual ones
