@@ -90,7 +90,7 @@ func (c *chunked) Refuse(s *Seq) string {
 		return r
 	}
 	if n := min(s.Prompt, c.threshold); !c.limits.EnableChunkedPrefill && n > c.capacity {
-		return fmt.Sprintf("the prompt needs a step of %d tokens, the budget is %d and chunked prefill is off", n, c.capacity)
+		return fmt.Sprintf("prompt longer than the budget, and chunked prefill is off: it needs a step of %d tokens, the budget is %d", n, c.capacity)
 	}
 	return c.tooBig(s.Prompt, 0)
 }
@@ -98,7 +98,7 @@ func (c *chunked) Refuse(s *Seq) string {
 // tooLong says why the model cannot take s, or "".
 func (b *batcher) tooLong(s *Seq) string {
 	if s.Prompt >= b.maxLen {
-		return fmt.Sprintf("a prompt of %d tokens leaves no room for output in max_model_len %d", s.Prompt, b.maxLen)
+		return fmt.Sprintf("longer than max_model_len: a prompt of %d tokens leaves no room for output in max_model_len %d", s.Prompt, b.maxLen)
 	}
 	return ""
 }
@@ -109,5 +109,5 @@ func (b *batcher) tooBig(tokens int32, spare int) string {
 	if need <= have {
 		return ""
 	}
-	return fmt.Sprintf("%d tokens need %d KV blocks, the cache has %d", tokens, need, have)
+	return fmt.Sprintf("larger than the KV cache: %d tokens need %d KV blocks, the cache has %d", tokens, need, have)
 }

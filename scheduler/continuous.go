@@ -65,7 +65,7 @@ func (c *continuous) Refuse(s *Seq) string {
 		return r
 	}
 	if s.Prompt > c.capacity {
-		return fmt.Sprintf("a prompt of %d tokens is longer than a step of %d, and prompts are not split", s.Prompt, c.capacity)
+		return fmt.Sprintf("prompt longer than a step, and prompts are not split: %d tokens are longer than a step of %d", s.Prompt, c.capacity)
 	}
 	return c.tooBig(s.Prompt, c.spare)
 }

@@ -111,7 +111,8 @@ func (p *Plan) Empty() bool { return len(p.Work) == 0 && p.Members == 0 }
 // Scheduler forms the batches of one engine.
 type Scheduler interface {
 	// Refuse reads only. It says why s could never be served under this policy and pool, or "": such a request is
-	// turned away at arrival, since waiting for it would block everybody behind it for ever.
+	// turned away at arrival, since waiting for it would block everybody behind it for ever. A reason is its kind, a
+	// colon and its numbers: reports count by kind.
 	Refuse(s *Seq) string
 	// Add puts s in the waiting queue.
 	Add(s *Seq)

@@ -103,7 +103,7 @@ func (g gamut) play(t *testing.T, named bool) diary {
 	k := sim.New(1)
 	c := engine.Config{
 		Scheduler: sched, Cost: sums{}, InFlight: 1, Async: limits.AsyncScheduling, MaxModelLen: limits.MaxModelLen,
-		Blocks: g.pool.Blocks, BlockSize: g.pool.BlockSize, Frontend: g.frontend, Check: g.checked,
+		Blocks: g.pool.Blocks, Need: func(tokens int) int { return pool.Need(kvcache.Hit{}, tokens) }, Frontend: g.frontend, Check: g.checked,
 		Hooks: engine.Hooks{
 			FirstOut: life("first"), Resumed: life("resumed"), Preempted: life("preempted"), Finished: life("finished"),
 			Gap: func(gap time.Duration, n int) { d.gaps[gap] += n },
@@ -136,6 +136,22 @@ func (g gamut) play(t *testing.T, named bool) diary {
 	}
 	note("%+v %+v, held %d", sched.Counters(), pool.Counters(), pool.Usage().Held)
 	return d
+}
+
+// Layers that see only a window of keys hold blocks of their own, so what fits is another question; it is answered at
+// arrival all the same, and everybody who is let in gets an answer.
+func TestSlidingWindowsStrandNobody(t *testing.T) {
+	for seed := range uint64(60) {
+		g := newGamut(seed)
+		window := []int{8, 50, 4096}[seed%3]
+		g.limits.Window = hardware.Window{Keys: window, Tile: 16}
+		g.pool.Groups = []kvcache.Group{{}, {Window: window}}
+		g.pool.InFlight = 2 * g.limits.MaxNumBatchedTokens
+		g.checked = true
+		if d := g.play(t, false); d.members > 0 {
+			t.Fatalf("seed %d: sequences go unnamed although their windows move in every step", seed)
+		}
+	}
 }
 
 // Going unnamed is a matter of speed only: plans, tokens, evictions and memory are the same to the last block.

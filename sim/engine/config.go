@@ -25,6 +25,9 @@ type Config struct {
 	// Blocks and BlockSize describe the usable KV pool, so that a request that can never fit is refused with numbers.
 	// Blocks 0: no bound.
 	Blocks, BlockSize int
+	// Need returns the blocks that a sequence of so many tokens may hold at once; nil: one block per BlockSize tokens.
+	// Models with several kinds of layers hold more.
+	Need func(tokens int) int
 
 	// Shared reports how many of the cached tokens that the running sequences read are read by another one, too, beyond
 	// the first to read each; nil: none are known of.

@@ -127,17 +127,23 @@ func (e *Engine) refuse(l *life) string {
 	case prompt < 1 || l.want < 1:
 		return "prompt or output without tokens"
 	case limit > 0 && prompt >= limit:
-		return fmt.Sprintf("prompt leaves no room for output in max_model_len %d", limit)
+		return fmt.Sprintf("longer than max_model_len: a prompt of %d tokens leaves no room for output in max_model_len %d", prompt, limit)
 	case limit > 0 && l.seq.MaxTokens > limit-prompt:
-		return fmt.Sprintf("prompt + max_tokens exceed max_model_len %d", limit)
+		return fmt.Sprintf("longer than max_model_len: prompt %d + max_tokens %d exceed max_model_len %d", prompt, l.seq.MaxTokens, limit)
 	}
-	if bs := e.c.BlockSize; e.c.Blocks > 0 && bs > 0 {
-		// The last output token is never fed back, so it needs no room.
-		if need := (int(prompt) + int(l.want) - 1 + bs - 1) / bs; need > e.c.Blocks {
-			return fmt.Sprintf("larger than the whole KV cache of %d blocks", e.c.Blocks)
-		}
+	// The last output token is never fed back, so it needs no room.
+	if need := e.need(int(prompt) + int(l.want) - 1); e.c.Blocks > 0 && need > e.c.Blocks {
+		return fmt.Sprintf("larger than the KV cache: it grows to %d KV blocks, the cache has %d", need, e.c.Blocks)
 	}
 	return e.c.Scheduler.Refuse(&l.seq)
+}
+
+// need returns the KV blocks that a sequence of so many tokens may hold at once.
+func (e *Engine) need(tokens int) int {
+	if e.c.Need != nil {
+		return e.c.Need(tokens)
+	}
+	return (tokens + e.c.BlockSize - 1) / max(e.c.BlockSize, 1)
 }
 
 // abort is the client giving up. It sees the outcome now; the engine notices when it next drains its input.

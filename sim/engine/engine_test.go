@@ -210,8 +210,8 @@ func TestRequestsThatCanNeverBeServedAreRefusedWithAReason(t *testing.T) {
 		reason string
 	}{
 		{workload.Request{Tokens: 100, Output: 1}, "leaves no room"},
-		{workload.Request{Tokens: 90, Output: 2, MaxTokens: 11}, "prompt + max_tokens exceed max_model_len 100"},
-		{workload.Request{Tokens: 80, Output: 2, MaxTokens: 20}, "whole KV cache of 5 blocks"},
+		{workload.Request{Tokens: 90, Output: 2, MaxTokens: 11}, "prompt 90 + max_tokens 11 exceed max_model_len 100"},
+		{workload.Request{Tokens: 80, Output: 2, MaxTokens: 20}, "6 KV blocks, the cache has 5"},
 		{workload.Request{Tokens: 80, Output: 1}, ""},
 		{workload.Request{Tokens: 0, Output: 1}, "without tokens"},
 		{workload.Request{Tokens: 1, Output: 0}, "without tokens"},

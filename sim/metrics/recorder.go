@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -18,7 +19,7 @@ type Recorder struct {
 	watches  []*watch
 
 	total, warm Requests // all requests; those of the warm-up
-	refusals    map[string]int
+	refusals    map[string]Rejection // by kind of reason
 	origin      sim.Time // first arrival at a server
 	lastAnswer  sim.Time
 
@@ -34,7 +35,7 @@ type Recorder struct {
 
 // New returns a recorder that has seen nothing yet.
 func New(c Config) *Recorder {
-	r := &Recorder{c: c, gaps: newGaps(), refusals: map[string]int{}}
+	r := &Recorder{c: c, gaps: newGaps(), refusals: map[string]Rejection{}}
 	r.perToken = c.PerToken || c.Warmup > 0 || c.SLO.ITL > 0
 	if c.Rows != nil {
 		r.rows = newRows(c.Rows)
@@ -98,10 +99,15 @@ func (r *Recorder) finish(l *engine.Life, row int) {
 		count(&r.warm)
 	}
 	if o.Status == workload.Rejected {
-		if _, known := r.refusals[o.Reason]; !known && len(r.refusals) >= refusalKinds {
-			o.Reason = "other reasons"
+		kind, example, _ := strings.Cut(o.Reason, ": ")
+		if _, known := r.refusals[kind]; !known && len(r.refusals) >= refusalKinds {
+			kind, example = "other reasons", ""
 		}
-		r.refusals[o.Reason]++
+		seen := r.refusals[kind]
+		if seen.Count++; seen.Count == 1 {
+			seen.Reason, seen.Example = kind, example
+		}
+		r.refusals[kind] = seen
 	}
 	if o.Status == workload.Aborted && l.Emitted > 1 && !r.perToken {
 		r.pooled++
@@ -192,7 +198,7 @@ func (r *Recorder) censuses() []*census {
 func (r *Recorder) rejections() []Rejection {
 	list := make([]Rejection, 0, len(r.refusals))
 	for _, reason := range slices.Sorted(maps.Keys(r.refusals)) {
-		list = append(list, Rejection{reason, r.refusals[reason]})
+		list = append(list, r.refusals[reason])
 	}
 	slices.SortStableFunc(list, func(a, b Rejection) int { return cmp.Compare(b.Count, a.Count) })
 	return list

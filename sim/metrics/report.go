@@ -37,10 +37,11 @@ type Warmup struct {
 	Requests
 }
 
-// Rejection is one reason for which requests were turned away.
+// Rejection is one kind of reason for which requests were turned away, with the numbers of the first of them.
 type Rejection struct {
-	Reason string `json:"reason"`
-	Count  int    `json:"count"`
+	Reason  string `json:"reason"`
+	Count   int    `json:"count"`
+	Example string `json:"example,omitempty"`
 }
 
 // Tokens are those of completed requests: prompts (cached tokens included) and answers.

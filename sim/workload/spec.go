@@ -122,10 +122,24 @@ func (s *Spec) check(c *faults) {
 	if s.Requests == 0 && s.Duration == 0 {
 		c.add("requests", "must be given, or else workload.duration: nothing bounds the workload")
 	}
+	s.checkSize(c)
 	s.checkArrivals(c)
 	s.Prompt.check(c, "prompt")
 	s.Output.check(c, "output")
 	s.Prefix.check(c)
+}
+
+// mostRequests is what one run may hold: each leaves a record of some 60 bytes.
+const mostRequests = 200_000_000
+
+// checkSize refuses what no machine has the memory for.
+func (s *Spec) checkSize(c *faults) {
+	if s.Requests > mostRequests {
+		c.add("requests", "must be at most %d, got %d: split the load into several runs", mostRequests, s.Requests)
+	}
+	if n := s.Rate * s.Duration.Seconds(); s.Requests == 0 && s.Open() && n > mostRequests {
+		c.add("duration", "%v at %v requests per second are %.3g requests; a run holds at most %d: shorten it", s.Duration, s.Rate, n, mostRequests)
+	}
 }
 
 func (s *Spec) checkTrace(c *faults) {

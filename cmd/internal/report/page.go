@@ -285,7 +285,11 @@ func gpu(r *scenarios.Result) section {
 func rejections(m *metrics.Report) section {
 	var remarks []string
 	for _, r := range m.Rejections {
-		remarks = append(remarks, fmt.Sprintf("  %s × %s", count(r.Count), r.Reason))
+		remark := fmt.Sprintf("  %s × %s", count(r.Count), r.Reason)
+		if r.Example != "" {
+			remark += ", e.g. " + r.Example
+		}
+		remarks = append(remarks, remark)
 	}
 	return section{title: "rejected", remarks: remarks}
 }
