@@ -118,6 +118,9 @@ func (d Deployment) checkFormats() error {
 	return errors.Join(faults...)
 }
 
+// mostCount bounds the settings of an engine, so that no product of them overflows.
+const mostCount = 1<<31 - 1
+
 // checkSettings reports settings that are out of range.
 func (d Deployment) checkSettings() error {
 	var faults []error
@@ -127,6 +130,9 @@ func (d Deployment) checkSettings() error {
 	} {
 		if s.value < 0 {
 			faults = append(faults, fmt.Errorf("%s must not be negative, got %d", s.name, s.value))
+		}
+		if s.value > mostCount {
+			faults = append(faults, fmt.Errorf("%s must be at most %d, got %d", s.name, mostCount, s.value))
 		}
 	}
 	for i, n := range d.Graphs {
@@ -150,11 +156,13 @@ func (h Host) check() error {
 	return nil
 }
 
+// check bounds a link between nodes as the columns of a device are bounded; without bandwidth there is none.
 func (l Link) check() error {
-	for _, x := range []float64{l.Bandwidth, l.Latency} {
-		if !(x >= 0) || math.IsInf(x, 0) {
-			return fmt.Errorf("the link between nodes must have a finite bandwidth and latency, not negative, got %+v", l)
-		}
+	if !(l.Bandwidth == 0 || l.Bandwidth >= 1e6 && l.Bandwidth <= 1e14) {
+		return fmt.Errorf("the bandwidth of the link between nodes must lie between 0.001 and 100000 GB/s, got %g GB/s", l.Bandwidth/giga)
+	}
+	if !(l.Latency >= 0 && l.Latency <= 10) {
+		return fmt.Errorf("the latency of the link between nodes must lie between 0 and 10 s, got %g s", l.Latency)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -66,36 +65,13 @@ func fitOf(device, generation string) *fit {
 	return &fits[i]
 }
 
-// Check reports what keeps a device from pricing a step: every number that is missing, not positive or not finite,
-// and kernels that nobody has measured and no rule derives.
+// Check reports what keeps a device from pricing a step: every number that is missing or outside any believable range (each
+// a *ColumnError), and kernels that nobody has measured and no rule derives.
 func (d Device) Check() error {
-	var faults []error
-	require := func(name string, x float64) {
-		if !(x > 0) || math.IsInf(x, 0) {
-			faults = append(faults, fmt.Errorf("%s: %s must be positive and finite, got %g", d.label(), name, x))
-		}
+	if err := d.checkColumns(); err != nil {
+		return err
 	}
-	require("SMs", float64(d.SMs))
-	require("BF16 rate", d.BF16)
-	require("memory", float64(d.Memory))
-	require("memory bandwidth", d.Bandwidth)
-	require("PCIe bandwidth", d.PCIe)
-	require("TDP", d.TDP)
-	for _, o := range []struct {
-		name string
-		x    float64
-	}{
-		{"FP8 rate", d.FP8}, {"INT8 rate", d.INT8}, {"FP4 rate", d.FP4}, {"L2 size", float64(d.L2)},
-		{"link bandwidth", d.Link.Bandwidth}, {"link latency", d.Link.Latency}, {"price", d.USDPerHour},
-	} {
-		if !(o.x >= 0) || math.IsInf(o.x, 0) {
-			faults = append(faults, fmt.Errorf("%s: %s must be finite and not negative, got %g", d.label(), o.name, o.x))
-		}
-	}
-	if len(faults) == 0 {
-		faults = append(faults, d.kernelsKnown())
-	}
-	return errors.Join(faults...)
+	return d.kernelsKnown()
 }
 
 func (d Device) label() string { return cmp.Or(d.Name, "device") }
@@ -108,16 +84,21 @@ func (d Device) kernelsKnown() error {
 	return noRule(d)
 }
 
-// Assume returns the device with kernels derived from the nearest measured card of its generation; for devices that are
-// not in the table. It fails where Arch has no measured card.
+// Assume returns the device with kernels that nobody has measured on it: for devices that are not in the table, those derived from the
+// nearest measured card of its generation; for a card of the table with other numbers, its own. Without PCIe it gets what its
+// generation came with. It fails where a number is missing or where Arch has no measured card.
 func (d Device) Assume() (Device, error) {
-	k, err := derive(d)
-	if err != nil {
+	if d.PCIe == 0 {
+		d.PCIe = usualPCIe(d.Arch)
+	}
+	faults := []error{d.checkColumns()}
+	k, err := deriveFromItself(d)
+	if err != nil && d.Arch == "" {
+		err = archMissing(d)
+	}
+	if err := errors.Join(append(faults, err)...); err != nil {
 		return d, err
 	}
 	d.Kernels, d.Status = k, Assumed
-	if err := d.Check(); err != nil {
-		return d, err
-	}
-	return d, nil
+	return d, d.Check()
 }

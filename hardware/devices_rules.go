@@ -18,12 +18,28 @@ func derive(d Device) (Kernels, error) {
 	if !ok {
 		return Kernels{}, noRule(d)
 	}
-	known := fitOf(sibling.Name, Newest)
-	k := known.kernels
+	k := after(sibling, d)
 	k.Source = sibling.Name + ", the nearest measured card of its generation"
-	if known.status != Measured {
+	if fitOf(sibling.Name, Newest).status != Measured {
 		k.Source = sibling.Name + ", the nearest card of its generation, itself assumed"
 	}
+	return k, nil
+}
+
+// deriveFromItself is derive for a card whose numbers are not the table's: where the table has the card, nothing is nearer.
+func deriveFromItself(d Device) (Kernels, error) {
+	i := slices.IndexFunc(datasheets, func(c Device) bool { return c.Name == d.Name && generationOf(c.Arch) == generationOf(d.Arch) })
+	if i < 0 || fitOf(d.Name, Newest) == nil {
+		return derive(d)
+	}
+	k := after(datasheets[i], d)
+	k.Source = d.Name + " as sold, with other numbers"
+	return k, nil
+}
+
+// after returns the kernels of a card that takes after its sibling, which has a row of its own.
+func after(sibling, d Device) Kernels {
+	k := fitOf(sibling.Name, Newest).kernels
 	k.Errors = KernelErrors{}
 	if starved := (d.TDP / d.BF16) / (sibling.TDP / sibling.BF16); starved < 1 {
 		f := math.Sqrt(starved)
@@ -37,7 +53,7 @@ func derive(d Device) (Kernels, error) {
 	} else if sibling.Link.Bandwidth > 0 {
 		k.OneShotAlpha, k.OneShotFraction, k.TwoShotAlpha, k.TwoShotFraction, k.TwoShotPerGPU = 10*us, 0.3, 20*us, 0.3, 0
 	}
-	return complete(k, d), nil
+	return complete(k, d)
 }
 
 // generationOf tells which architectures lend each other kernels.

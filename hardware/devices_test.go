@@ -216,7 +216,7 @@ func TestAssumePricesUserDevices(t *testing.T) {
 	}
 	own.Arch, own.TDP, own.Bandwidth, own.SMs, own.FP8 = "Hopper", math.NaN(), -1, 0, math.Inf(1)
 	_, err = own.Assume()
-	for _, want := range []string{"TDP must be positive", "memory bandwidth must be positive and finite, got -1", "SMs must be", "FP8 rate must be finite"} {
+	for _, want := range []string{"tdp_w must lie between", "mem_bw_tbs must lie between 0.001 and 1000, got -1e-12", "sm is missing", "fp8_tflops must be 0 (none) or lie between"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}

@@ -7,35 +7,62 @@ import (
 	"strings"
 )
 
-// DoesNotFitError says that the weights of a model leave no room for a KV cache. Sizes are bytes per GPU.
+// DoesNotFitError says that the weights of a model, or the activations of its largest step, leave no room for a KV cache. Sizes are
+// bytes per GPU.
 type DoesNotFitError struct {
 	Model, Device string
 	Weights       Dtype
 	Utilization   float64
 
-	Needed  int64    // weights
-	Room    int64    // what the device has for them and for a first block of cache; may be negative
-	Missing int64    // how much more it would have to have
-	TP      int      // the smallest tensor-parallel size on this device that fits, cache for one sequence included; 0: none
-	Devices []string // on which it would fit as it is, the same vendor's first, then by memory
+	Needed      int64    // weights
+	Activations int64    // of the largest step; when these exceed Needed, they are what Error blames
+	Room        int64    // what the device has for weights and for a first block of cache; may be negative
+	Missing     int64    // how much more it would have to have
+	TP          int      // the smallest tensor-parallel size on this device that fits, cache for one sequence included; 0: none
+	Devices     []string // on which it would fit as it is, the same vendor's first, then by memory
+
+	Enough              float64 // the smallest gpu_memory_utilization above the one given, at most 0.95, that fits; 0: none
+	MaxNumBatchedTokens int     // of the largest step
+	FittingTokens       int     // the largest max_num_batched_tokens that fits, not below max_num_seqs; 0: none
 }
 
-// Error gives the missing memory and the remedies.
+// Error names the largest consumer, the missing memory and the remedies.
 func (e *DoesNotFitError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %s needs %.1f GiB of weights per GPU; %s has %.1f GiB for them at gpu_memory_utilization %g: %.1f GiB missing",
+	if e.Activations > e.Needed {
+		e.blameActivations(&b)
+	} else {
+		e.blameWeights(&b)
+	}
+	if e.Enough > 0 {
+		fmt.Fprintf(&b, "; a gpu_memory_utilization of %g would be enough", e.Enough)
+	}
+	return b.String()
+}
+
+func (e *DoesNotFitError) blameActivations(b *strings.Builder) {
+	fmt.Fprintf(b, "%s on %s: a step of max_num_batched_tokens %d needs %.1f GiB of activations per GPU, besides %.1f GiB of weights, at gpu_memory_utilization %g: %.1f GiB missing",
+		e.Model, e.Device, e.MaxNumBatchedTokens, gib(e.Activations), gib(e.Needed), e.Utilization, gib(e.Missing))
+	if e.FittingTokens > 0 {
+		fmt.Fprintf(b, "; lower max_num_batched_tokens to at most %d", e.FittingTokens)
+	} else {
+		b.WriteString("; lower max_num_batched_tokens and max_num_seqs")
+	}
+}
+
+func (e *DoesNotFitError) blameWeights(b *strings.Builder) {
+	fmt.Fprintf(b, "%s in %s needs %.1f GiB of weights per GPU; %s has %.1f GiB for them at gpu_memory_utilization %g: %.1f GiB missing",
 		e.Model, e.Weights, gib(e.Needed), e.Device, gib(max(e.Room, 0)), e.Utilization, gib(e.Missing))
 	switch {
 	case e.TP > 0 && len(e.Devices) > 0:
-		fmt.Fprintf(&b, "; the smallest tensor_parallel_size that fits is %d (or use --gpu %s)", e.TP, e.Devices[0])
+		fmt.Fprintf(b, "; the smallest tensor_parallel_size that fits is %d (or use --gpu %s)", e.TP, e.Devices[0])
 	case e.TP > 0:
-		fmt.Fprintf(&b, "; the smallest tensor_parallel_size that fits is %d", e.TP)
+		fmt.Fprintf(b, "; the smallest tensor_parallel_size that fits is %d", e.TP)
 	case len(e.Devices) > 0:
-		fmt.Fprintf(&b, "; no tensor_parallel_size of this GPU fits; use --gpu %s", strings.Join(e.Devices, " or "))
-	default:
+		fmt.Fprintf(b, "; no tensor_parallel_size of this GPU fits; use --gpu %s", strings.Join(e.Devices, " or "))
+	case e.Enough == 0:
 		b.WriteString("; no known GPU holds it with any tensor_parallel_size tried; use narrower weights or pipeline parallelism")
 	}
-	return b.String()
 }
 
 // ContextTooLongError says that the KV cache cannot hold one sequence of max_model_len. Sizes are bytes per GPU.
@@ -66,7 +93,8 @@ func doesNotFit(d Deployment, o MemoryOptions, m Memory) error {
 	}
 	e := &DoesNotFitError{
 		Model: d.Model.Name, Device: d.Device.Name, Weights: d.Weights, Utilization: o.Utilization,
-		Needed: m.Weights, Room: room, Missing: m.Weights - room,
+		Needed: m.Weights, Activations: m.Activations, Room: room, Missing: m.Weights - room,
+		Enough: d.enough(o), MaxNumBatchedTokens: d.MaxNumBatchedTokens, FittingTokens: d.fittingTokens(o),
 	}
 	if e.Missing <= 0 { // the weights fit, but not a block beside them
 		e.Missing += m.BlockBytes
@@ -81,6 +109,34 @@ func doesNotFit(d Deployment, o MemoryOptions, m Memory) error {
 	}
 	e.Devices = devicesThatFit(d, o)
 	return e
+}
+
+// enough returns the smallest gpu_memory_utilization, in hundredths up to 0.95, that fits where o's does not; 0 if none does.
+func (d Deployment) enough(o MemoryOptions) float64 {
+	for percent := int(o.Utilization*100) + 1; percent <= 95; percent++ {
+		o.Utilization = float64(percent) / 100
+		if d.fits(o) {
+			return o.Utilization
+		}
+	}
+	return 0
+}
+
+// fittingTokens returns the largest max_num_batched_tokens that fits where d's does not; 0 if none does.
+func (d Deployment) fittingTokens(o MemoryOptions) int {
+	low, high := max(d.MaxNumSeqs, 1), d.MaxNumBatchedTokens // low fits, if anything does; high does not
+	for fitting := d; low < high; {
+		fitting.MaxNumBatchedTokens = (low + high + 1) / 2
+		if !fitting.fits(o) {
+			high = fitting.MaxNumBatchedTokens - 1
+			continue
+		}
+		low = fitting.MaxNumBatchedTokens
+	}
+	if d.MaxNumBatchedTokens = low; !d.fits(o) {
+		return 0
+	}
+	return low
 }
 
 // devicesThatFit lists the devices that d would fit on, those of its vendor first, then by memory.

@@ -22,6 +22,7 @@ type Memory struct {
 	Graphs           int64 // captured CUDA graphs
 	NonTorch         int64 // context, workspaces, communication buffers
 	KV               int64 // the rest, or what an override says
+	Left             int64 // what the whole device has for KV beside all of the above; negative when it is not even enough for them
 
 	BlockBytes     int64 // one block of one group of layers
 	Blocks         int   // in the pool
@@ -49,18 +50,24 @@ const (
 // with 16 to 32 layers.
 const graphBytes = 350 << 10
 
+// mostBlocks is far beyond the blocks of any device: a terabyte in blocks of one token of the smallest model.
+const mostBlocks = 1e8
+
 // Tokens returns how many tokens the pool holds when every group keeps all of them: what vLLM logs as GPU KV cache size.
 func (m Memory) Tokens() int64 { return int64(m.Blocks/max(len(m.Groups), 1)) * int64(m.blockSize) }
 
 // PlanMemory divides the memory of a GPU as vLLM does at start-up: of Requested = Total × Utilization, what weights, the
 // profiling run and everything outside the allocator leave becomes KV blocks. It fails with *DoesNotFitError when
-// the weights leave nothing, and with *ContextTooLongError when the pool cannot hold one sequence of max_model_len. A pool set
+// weights and activations leave nothing, and with *ContextTooLongError when the pool cannot hold one sequence of max_model_len. A pool set
 // by hand is taken as it is.
 func PlanMemory(d Deployment, o MemoryOptions) (Memory, error) {
 	if err := errors.Join(d.Validate(), d.checkMemory(o)); err != nil {
 		return Memory{}, err
 	}
 	m := divide(d, o)
+	if m.Blocks > mostBlocks {
+		return m, fmt.Errorf("a KV pool of %.0f GiB has %d blocks of block_size %d, more than any device holds; use at most %d", gib(m.KV), m.Blocks, d.BlockSize, int(mostBlocks))
+	}
 	if o.KVCacheBytes > 0 || o.NumGPUBlocksOverride > 0 {
 		return m, nil
 	}
@@ -81,6 +88,9 @@ func (d Deployment) checkMemory(o MemoryOptions) error {
 	}
 	if o.KVCacheBytes < 0 || o.NumGPUBlocksOverride < 0 {
 		faults = append(faults, fmt.Errorf("overrides of the KV cache must not be negative, got %d bytes and %d blocks", o.KVCacheBytes, o.NumGPUBlocksOverride))
+	}
+	if o.NumGPUBlocksOverride > mostBlocks {
+		faults = append(faults, fmt.Errorf("num_gpu_blocks_override must be at most %d, got %d", int(mostBlocks), o.NumGPUBlocksOverride))
 	}
 	for _, s := range []setting{
 		{"block_size", d.BlockSize}, {"max_num_batched_tokens", d.MaxNumBatchedTokens}, {"max_num_seqs", d.MaxNumSeqs},
@@ -107,6 +117,7 @@ func divide(d Deployment, o MemoryOptions) Memory {
 	if !d.eager() {
 		m.Graphs = int64(len(d.Graphs)) * int64(s.layers) * graphBytes
 	}
+	m.Left = m.Total - m.Weights - m.Activations - m.Graphs - m.NonTorch
 	m.BlockBytes = s.kvBytes(d, d.BlockSize, s.groupSize())
 	m.KV = m.Requested - m.Weights - m.Activations - m.NonTorch
 	if o.GraphsSubtracted {

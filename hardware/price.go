@@ -56,16 +56,23 @@ func smooth(a, b, p float64) (whole, partOfA float64) {
 	return whole, partOfA
 }
 
-// nanoseconds rounds a span of at least zero seconds to the nearest nanosecond. It is the one place where prices become
-// time.
-func nanoseconds(s float64) time.Duration { return time.Duration(s*1e9 + 0.5) }
+// longestSpan is as long as anything takes: 36 years, so that a step's two spans and a clock that they are added to stay far from the end
+// of a Duration.
+const longestSpan time.Duration = 1 << 60
+
+// nanoseconds rounds a span of at least zero seconds to the nearest nanosecond; what is longer than longestSpan becomes it. It is
+// the one place where prices become time.
+func nanoseconds(s float64) time.Duration { return time.Duration(min(s*1e9+0.5, float64(longestSpan))) }
 
 // settle writes a price as integer time into c. The causes are cut to whole nanoseconds and overhead takes the rest, so
 // that they always add up to Device + Hop; a step of any work takes at least a nanosecond.
 func (p *price) settle(c *Cost, hop time.Duration) {
-	device := max(nanoseconds(p.seconds()), 1)
-	compute, weights := time.Duration(p.compute*1e9), time.Duration(p.weights*1e9)
-	kv, network := time.Duration(p.kv*1e9), time.Duration(p.network*1e9)
+	device, scale := max(nanoseconds(p.seconds()), 1), 1e9
+	if device == longestSpan { // the causes share what there is
+		scale = float64(longestSpan) / p.seconds()
+	}
+	compute, weights := time.Duration(p.compute*scale), time.Duration(p.weights*scale)
+	kv, network := time.Duration(p.kv*scale), time.Duration(p.network*scale)
 	c.Device, c.Hop = device, hop
 	c.By.Compute, c.By.Weights, c.By.KVRead, c.By.Network = compute, weights, kv, network+hop
 	c.By.Overhead = device - compute - weights - kv - network

@@ -416,8 +416,8 @@ func TestBadHardwareNumbersAreRefusedByName(t *testing.T) {
 		spoil func(*Deployment)
 		want  string
 	}{
-		{func(d *Deployment) { d.Device.Bandwidth = 0 }, "memory bandwidth"},
-		{func(d *Deployment) { d.Device.BF16 = -1 }, "BF16 rate"},
+		{func(d *Deployment) { d.Device.Bandwidth = 0 }, "mem_bw_tbs is missing"},
+		{func(d *Deployment) { d.Device.BF16 = -1 }, "bf16_tflops must lie"},
 		{func(d *Deployment) { d.Device.Kernels.GEMM.P = 0 }, "GEMM's exponent"},
 		{func(d *Deployment) { d.Device.Kernels.DecodeMemory = math.NaN() }, "decode attention's fraction"},
 		{func(d *Deployment) { d.Device.Kernels.DecodeT0 = -1e-6 }, "decode attention t0"},

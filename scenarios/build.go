@@ -110,7 +110,7 @@ func (s *Scenario) trace(name string) (*workload.Trace, error) {
 	if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			return nil, errors.New(name + ": is not a gzip file that can be read: " + err.Error())
+			return nil, contentError{errors.New(name + ": is not a gzip file that can be read: " + err.Error())}
 		}
 		r = z
 	}
@@ -118,7 +118,11 @@ func (s *Scenario) trace(name string) (*workload.Trace, error) {
 	if format == "auto" {
 		format = ""
 	}
-	return workload.ReadTrace(name, r, format)
+	t, err := workload.ReadTrace(name, r, format)
+	if err != nil {
+		err = contentError{err}
+	}
+	return t, err
 }
 
 // limits are the scheduler's settings.

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -20,14 +21,30 @@ type Document struct {
 	file string
 	dir  string
 	root *node
+	// shipped: an embedded scenario, whose bounds suit its own model and load
+	shipped bool
 	// found holds what is wrong with the text itself but does not keep it from being read, such as a key given twice.
 	found Mistakes
 }
 
-// Open reads an embedded scenario by its name, or a file by its path.
+// An OpenError says that there is no scenario of a name, or that its file cannot be opened: the fault of the name, not of
+// anything written in a file.
+type OpenError struct{ text string }
+
+// Error returns the text.
+func (e *OpenError) Error() string { return e.text }
+
+func openErrorf(format string, args ...any) error { return &OpenError{fmt.Sprintf(format, args...)} }
+
+// Open reads an embedded scenario by its name, or a file by its path. The error is an *OpenError when there is no text to
+// read.
 func Open(nameOrPath string) (*Document, error) {
 	if src, ok := embedded(nameOrPath); ok {
-		return Parse(nameOrPath+".yaml", src)
+		d, err := Parse(nameOrPath+".yaml", src)
+		if err == nil {
+			d.shipped = true
+		}
+		return d, err
 	}
 	src, err := os.ReadFile(nameOrPath)
 	if err != nil {
@@ -43,7 +60,7 @@ func Open(nameOrPath string) (*Document, error) {
 // openError says why there is no such scenario, and which one may have been meant.
 func openError(name string, err error) error {
 	if !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s: cannot be read: %w", name, unwrapPath(err))
+		return openErrorf("%s: cannot be read: %v", name, unwrapPath(err))
 	}
 	var names []string
 	for _, e := range Names() {
@@ -57,7 +74,7 @@ func openError(name string, err error) error {
 			near = ", did you mean " + filepath.Join(dir, files[0]) + "?"
 		}
 	}
-	return fmt.Errorf("%s: there is no such scenario or file%s (embedded: %s)", name, near, known)
+	return openErrorf("%s: there is no such scenario or file%s (embedded: %s)", name, near, known)
 }
 
 // unwrapPath drops the path that the os package puts in front, since our message begins with it.
@@ -108,6 +125,10 @@ func parse(file string, src []byte) (root *node, found Mistakes, err error) {
 			err = fmt.Errorf("%s: is not YAML that can be read (%v)", file, r)
 		}
 	}()
+	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")) // a byte-order mark, as editors on Windows write it
+	if err := tooDeep(file, src); err != nil {
+		return nil, nil, err
+	}
 	tree, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, nil, syntaxError(file, err)
@@ -122,6 +143,32 @@ func parse(file string, src []byte) (root *node, found Mistakes, err error) {
 		root = p.grow(doc.Body, "")
 	}
 	return root, p.mistakes, nil
+}
+
+// maxDepth bounds how deep brackets nest: the library's parser recurses, and a scenario needs four levels.
+const maxDepth = 100
+
+// tooDeep refuses a text whose brackets nest deeper than maxDepth. Brackets within quotes and comments count too, which
+// only makes it stricter than it has to be.
+func tooDeep(file string, src []byte) error {
+	depth, at := 0, place{file: file, line: 1}
+	for _, c := range src {
+		at.column++
+		switch c {
+		case '\n':
+			at.line, at.column = at.line+1, 0
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(depth-1, 0)
+		}
+		if depth > maxDepth {
+			var m Mistakes
+			m.add(at, "", "brackets nest more than %d deep", maxDepth)
+			return m
+		}
+	}
+	return nil
 }
 
 // syntaxError gives the parser's complaint the form of the other mistakes.
@@ -147,6 +194,11 @@ func (d *Document) Set(path, value, origin string) error {
 	if fieldAt(path) == nil && sectionAt(path) == nil {
 		var m Mistakes
 		m.add(place{origin: origin}, path, "unknown field%s", unknownPath(path))
+		return m
+	}
+	if strings.TrimSpace(value) == "" {
+		var m Mistakes
+		m.add(place{origin: origin}, path, "needs a value, got nothing; leave it out for the scenario's own")
 		return m
 	}
 	v, err := flagValue(path, value, origin)
@@ -240,10 +292,24 @@ func (d *Document) Scenario() (*Scenario, error) {
 		r.def(&fields[i])
 	}
 	r.section(d.root, "")
+	if d.shipped {
+		s.unbind()
+	}
 	r.defaults()
 	r.meaning()
 	if err := r.mistakes.err(); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// unbind lets another model, or a trace, than a shipped scenario is made for have the longest sequences that fit: the
+// scenario's own bound suits what it ships with. A bound that a flag gives stays.
+func (s *Scenario) unbind() {
+	const bound = "engine.max_model_len"
+	if at, given := s.set[bound]; !given || at.origin != "" || s.flags("model", "workload.arrivals.file") == "" {
+		return
+	}
+	delete(s.set, bound)
+	s.Engine.MaxModelLen = longestThatFits
 }

@@ -9,6 +9,9 @@ var (
 	laterSchedulers = []string{"disaggregated", "orca", "sarathi", "sjf", "edf", "fair", "priority", "mlfq", "sglang", "prefill-first", "decode-first"}
 )
 
+// longestThatFits stands for max_model_len: auto.
+const longestThatFits = -1
+
 // engineFields are vLLM's server settings, and those that vLLM has removed.
 func engineFields() []field {
 	table := []field{
@@ -23,7 +26,7 @@ func engineFields() []field {
 		{path: "engine.max_num_seqs", into: func(s *Scenario) any { return &s.Engine.MaxNumSeqs }, def: "auto", words: autoWord, limit: atLeastOne, doc: "Most sequences that run at once."},
 		{path: "engine.max_num_batched_tokens", into: func(s *Scenario) any { return &s.Engine.MaxNumBatchedTokens }, def: "auto", words: autoWord, limit: atLeastOne, doc: "Token capacity of a step."},
 		{path: "engine.max_num_scheduled_tokens", into: func(s *Scenario) any { return &s.Engine.MaxNumScheduledTokens }, def: "auto", words: autoWord, limit: atLeastOne, doc: "Token budget of a step; auto = max_num_batched_tokens."},
-		{path: "engine.max_model_len", into: func(s *Scenario) any { return &s.Engine.MaxModelLen }, def: "model", words: []word{{"model", 0}, {"auto", -1}, {"-1", -1}}, limit: atLeastOne, doc: "Longest sequence; model = what the model allows, auto = the longest that fits the KV pool."},
+		{path: "engine.max_model_len", into: func(s *Scenario) any { return &s.Engine.MaxModelLen }, def: "model", words: []word{{"model", 0}, {"auto", longestThatFits}, {"-1", longestThatFits}}, limit: atLeastOne, doc: "Longest sequence; model = what the model allows, auto = the longest that fits the KV pool."},
 		{path: "engine.long_prefill_token_threshold", into: func(s *Scenario) any { return &s.Engine.LongPrefillTokenThreshold }, def: "0", limit: notNegative, doc: "Most tokens of one sequence in a step; 0 = no bound."},
 		{path: "engine.gpu_memory_utilization", into: func(s *Scenario) any { return &s.Engine.GPUMemoryUtilization }, def: "auto", words: autoWord, limit: fraction, doc: "Share of all GPU memory that the engine takes."},
 		{path: "engine.kv_cache_memory_bytes", into: func(s *Scenario) any { return &s.Engine.KVCacheMemoryBytes }, def: "auto", words: []word{{"auto", 0}, {"none", 0}}, limit: positive, doc: "Size of the KV pool per GPU, in place of what the memory plan leaves."},

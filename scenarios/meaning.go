@@ -12,8 +12,8 @@ import (
 // defaults fills in what depends on whether a whole section was given.
 func (r *reader) defaults() {
 	s := r.s
-	s.Workload.Prompt.fill(512, 2048)
-	s.Workload.Output.fill(200, 900)
+	s.Workload.Prompt.fill(512, 2048, s.given("workload.prompt"))
+	s.Workload.Output.fill(200, 900, s.given("workload.output"))
 	if !s.Explicit("slo") {
 		s.SLO = SLO{TTFT: time.Second, TPOT: 50 * time.Millisecond}
 	}
@@ -68,10 +68,15 @@ func (m Mistakes) touch(section string) bool {
 
 func (r *reader) lengths() {
 	for path, l := range r.s.laws() {
-		if why := l.missing(); why != "" && !r.touches("workload") {
+		if why := l.missing(r.s.given(path)); why != "" && !r.touches("workload") {
 			r.wrong(path, "%s %s", l.Dist, why)
 		}
 	}
+}
+
+// given returns a function that reports whether a key of a section was written.
+func (s *Scenario) given(section string) func(key string) bool {
+	return func(key string) bool { return s.Explicit(join(section, key)) }
 }
 
 // laws yields the two length laws with their paths.

@@ -13,7 +13,15 @@ type Mistake struct {
 	Path  string // the field, e.g. "workload.rate"; empty for the file as a whole
 	What  string // what is wrong and what is allowed
 	at    place
+	held  bool // it is in a file that a value names, not in the value
 }
+
+// FromFlag reports whether a single flag gave the value that is wrong. What flags only lead to is not their fault: a model
+// that does not fit, or what stands in a file that a flag names.
+func (m Mistake) FromFlag() bool { return m.at.origin != "" && !m.at.jointly && !m.held }
+
+// A contentError is what is wrong within a file that a value names.
+type contentError struct{ error }
 
 // Error returns "where: path: what".
 func (m Mistake) Error() string {
@@ -39,7 +47,12 @@ func (m Mistakes) Error() string {
 }
 
 func (m *Mistakes) add(at place, path, format string, args ...any) {
-	*m = append(*m, Mistake{Where: at.String(), Path: path, What: fmt.Sprintf(format, args...), at: at})
+	one := Mistake{Where: at.String(), Path: path, What: fmt.Sprintf(format, args...), at: at}
+	for _, a := range args {
+		_, held := a.(contentError)
+		one.held = one.held || held
+	}
+	*m = append(*m, one)
 }
 
 // err returns the mistakes as an error, sorted by place, or nil when there are none.

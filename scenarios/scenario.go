@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -150,12 +152,36 @@ func (s *Scenario) Explicit(path string) bool {
 	return ok
 }
 
-// place returns where the value of a path came from, for messages: itself, or the nearest section that was given.
+// place returns where the value of a path came from, for messages: itself, or the nearest section that was given. What is
+// wrong with the engine as a whole comes from the flags that changed it, if there are any.
 func (s *Scenario) place(path string) place {
+	at, given := s.set[path]
+	if path == "engine" || !given && strings.HasPrefix(path, "engine.") {
+		if origins := s.flags("model", "hardware", "engine"); origins != "" {
+			return place{origin: origins, jointly: true}
+		}
+	}
+	if given {
+		return at
+	}
 	for p := path; p != ""; p, _ = parent(p) {
 		if at, ok := s.set[p]; ok {
 			return at
 		}
 	}
 	return s.top
+}
+
+// flags names the flags that set a value in one of these sections, in the order of their values in the file.
+func (s *Scenario) flags(sections ...string) string {
+	var origins []string
+	for i := range fields {
+		path := fields[i].path
+		at, given := s.set[path]
+		within := func(section string) bool { return path == section || strings.HasPrefix(path, section+".") }
+		if given && at.origin != "" && slices.ContainsFunc(sections, within) && !slices.Contains(origins, at.origin) {
+			origins = append(origins, at.origin)
+		}
+	}
+	return strings.Join(origins, ", ")
 }

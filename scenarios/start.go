@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/servesim/servesim/hardware"
@@ -85,17 +86,31 @@ func (x *deployment) graphs(m *Mistakes) {
 		return
 	}
 	if len(e.CUDAGraphCaptureSizes) > 0 {
-		x.Graphs = e.CUDAGraphCaptureSizes
-		for i := 1; i < len(x.Graphs); i++ {
-			if x.Graphs[i] <= x.Graphs[i-1] {
-				m.at(x.s, "engine.cudagraph_capture_sizes", "must ascend, got %d after %d", x.Graphs[i], x.Graphs[i-1])
+		sizes := e.CUDAGraphCaptureSizes
+		for i := 1; i < len(sizes); i++ {
+			if sizes[i] <= sizes[i-1] {
+				m.at(x.s, "engine.cudagraph_capture_sizes", "must ascend, got %d after %d", sizes[i], sizes[i-1])
 				return
 			}
+		}
+		reached, _ := slices.BinarySearch(sizes, x.MaxNumBatchedTokens+1)
+		x.Graphs = sizes[:reached]
+		if reached < len(sizes) {
+			x.note(droppedGraphs(sizes[reached:], reached, x.MaxNumBatchedTokens))
 		}
 		return
 	}
 	dataCentre := strings.HasPrefix(x.Device.Arch, "Blackwell") && classOf(x.Device) == huge
 	x.Graphs = hardware.CaptureSizes(x.MaxNumSeqs, x.MaxNumBatchedTokens, dataCentre)
+}
+
+// droppedGraphs says which capture sizes no step reaches; vLLM leaves them out as well.
+func droppedGraphs(dropped []int, kept, budget int) string {
+	text := fmt.Sprintf("cudagraph_capture_sizes above max_num_batched_tokens, %d, are dropped: %v", budget, dropped)
+	if kept == 0 {
+		text += "; none is left, so that every step runs without a CUDA graph"
+	}
+	return text
 }
 
 // checkStart makes the checks that vLLM makes when it starts.
@@ -141,15 +156,23 @@ func (x *deployment) plan() (hardware.Memory, error) {
 	if err != nil {
 		var m Mistakes
 		path := "engine"
-		if errors.As(err, &tooLong) {
+		var tooLarge *hardware.DoesNotFitError
+		switch {
+		case errors.As(err, &tooLong):
 			path = "engine.max_model_len"
+		case errors.As(err, &tooLarge) && tooLarge.Activations > tooLarge.Needed:
+			path = "engine.max_num_batched_tokens"
 		}
 		m.at(x.s, path, "%v", err)
 		return plan, m
 	}
 	e.MaxModelLen = x.MaxModelLen
 	if beyond := plan.Requested + plan.Graphs - plan.Total; beyond > 0 && !x.profile.GraphMemory && e.KVCacheMemoryBytes == 0 && e.NumGPUBlocksOverride == 0 {
-		x.note(fmt.Sprintf("CUDA graphs take %.2f GiB beyond gpu_memory_utilization %g, which is more than the GPU has left: a real engine may run out of memory", float64(plan.Graphs)/(1<<30), e.GPUMemoryUtilization))
+		x.note(fmt.Sprintf("CUDA graphs take %.2f GiB beyond gpu_memory_utilization %g, which is more than the GPU has left: a real engine may run out of memory", gib(plan.Graphs), e.GPUMemoryUtilization))
+	}
+	if asked := e.KVCacheMemoryBytes > 0 || e.NumGPUBlocksOverride > 0; asked && plan.KV > plan.Left {
+		x.note(fmt.Sprintf("the KV pool that was asked for needs %.1f GiB per GPU; %s has %.1f GiB left for it beside weights, activations and CUDA graphs: a real engine would run out of memory",
+			gib(plan.KV), x.Device.Name, gib(max(plan.Left, 0))))
 	}
 	switch {
 	case plan.Blocks < 2:
@@ -161,3 +184,5 @@ func (x *deployment) plan() (hardware.Memory, error) {
 	}
 	return plan, nil
 }
+
+func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }

@@ -88,7 +88,7 @@ func TestWhatTheEngineWouldRefuseAtItsStartIsRefusedHere(t *testing.T) {
 		{[]string{"engine.num_gpu_blocks_override=1"}, "the KV pool of 1 blocks holds nothing"},
 		{[]string{"engine.cudagraph_capture_sizes=[4, 2]"}, "engine.cudagraph_capture_sizes: must ascend, got 2 after 4"},
 		{[]string{"hardware.gpu=gaudi3"}, "gaudi3"},
-		{[]string{"hardware.gpu={arch: Hopper}"}, "hardware.gpu: custom: memory must be positive"},
+		{[]string{"hardware.gpu={name: mine, arch: Hopper}"}, "hardware.gpu: mine: mem_gb is missing, and no known GPU has this name"},
 		{[]string{"engine.api_server_count=2", "frontend.api_servers=3"}, "engine.api_server_count: says 2 where frontend.api_servers says 3"},
 	} {
 		_, err := build("chat", c.settings...)

@@ -13,6 +13,7 @@ type place struct {
 	file         string
 	line, column int
 	origin       string // a flag, e.g. "--max-num-seqs"; it then stands for the position
+	jointly      bool   // origin names all the flags that a mistake may follow from, none of which need be wrong
 }
 
 func (p place) String() string {

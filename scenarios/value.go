@@ -224,6 +224,9 @@ func ParseDuration(text string) (time.Duration, error) {
 		return d, nil
 	}
 	if _, bare := strconv.ParseFloat(text, 64); bare == nil {
+		if strings.HasPrefix(text, "-") {
+			return 0, fmt.Errorf("must not be negative, got %s", text)
+		}
 		return 0, fmt.Errorf("needs a unit, e.g. %ss or %sms, got %s", text, text, text)
 	}
 	return 0, fmt.Errorf("must be a span of time such as 500ms, 1.5s or 10m, got %q", text)

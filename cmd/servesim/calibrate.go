@@ -126,7 +126,7 @@ func (k *calibrateFlags) document(c *cobra.Command, model, origin string) (*scen
 		d, err = scenarios.Open(k.name)
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, blamed(err)
 	}
 	if k.name == "" && model != "" {
 		if err := d.Set("model", model, origin); err != nil {

@@ -178,47 +178,57 @@ func described(list []item) []string {
 	return names
 }
 
-// apply writes the flags into the document: --set first, then the explicit flags, which win.
+// apply writes the flags into the document: a workload that replaces the scenario's, then --set, then the explicit flags,
+// which win.
 func (s *scenarioFlags) apply(f *pflag.FlagSet, d *scenarios.Document) error {
 	for _, l := range s.later {
 		if err := l.refuse(f); err != nil {
 			return err
 		}
 	}
-	for _, set := range s.sets.list {
-		path, value, ok := strings.Cut(set, "=")
-		if !ok || path == "" {
-			return usagef("--set %s: want PATH=VALUE, e.g. --set workload.rate=20", set)
-		}
-		if err := d.Set(strings.TrimSpace(path), value, "--set "+path); err != nil {
-			return usageError{err}
-		}
+	whole, explicit, err := s.load.settings(f)
+	if err != nil {
+		return err
 	}
-	settings, err := s.load.settings(f)
+	sets, err := s.setSettings()
 	if err != nil {
 		return err
 	}
 	for _, k := range s.knobs {
 		if f.Changed(k.name) {
-			settings = append(settings, setting{k.path, f.Lookup(k.name).Value.String(), "--" + k.name})
+			explicit = append(explicit, setting{k.path, f.Lookup(k.name).Value.String(), "--" + k.name})
 		}
 	}
 	if f.Changed("cudagraph-capture-sizes") {
-		settings = append(settings, setting{"engine.cudagraph_capture_sizes", "[" + strings.Join(s.graphs.list, ", ") + "]", "--cudagraph-capture-sizes"})
+		explicit = append(explicit, setting{"engine.cudagraph_capture_sizes", "[" + strings.Join(s.graphs.list, ", ") + "]", "--cudagraph-capture-sizes"})
 	}
 	if len(s.goodput.list) > 0 {
 		slo, err := sloOf(s.goodput.list)
 		if err != nil {
 			return err
 		}
-		settings = append(settings, setting{"slo", slo, "--goodput"})
+		explicit = append(explicit, setting{"slo", slo, "--goodput"})
 	}
-	for _, x := range settings {
+	for _, x := range slices.Concat(whole, sets, explicit) {
 		if err := d.Set(x.path, x.value, x.origin); err != nil {
 			return usageError{err}
 		}
 	}
 	return nil
+}
+
+// setSettings are those of --set.
+func (s *scenarioFlags) setSettings() ([]setting, error) {
+	var list []setting
+	for _, set := range s.sets.list {
+		path, value, ok := strings.Cut(set, "=")
+		if !ok || path == "" {
+			return nil, usagef("--set %s: want PATH=VALUE, e.g. --set workload.rate=20", set)
+		}
+		path = strings.TrimSpace(path)
+		list = append(list, setting{path, value, "--set " + path})
+	}
+	return list, nil
 }
 
 // A setting is one value for one field, and the flag that it came from.

@@ -37,10 +37,9 @@ func (l *loadFlags) add(f *pflag.FlagSet) {
 	flag(&l.outputLen, "output-len", "N", "the same as --random-output-len", true)
 }
 
-// settings returns what the flags set: the whole workload if one of those that replace it was given, and the
-// burstiness.
-func (l *loadFlags) settings(f *pflag.FlagSet) ([]setting, error) {
-	var out []setting
+// settings returns what the flags set: the whole workload if one of those that replace it was given, upon which --set
+// may change single fields, and the fields that the flags give and --set must not change.
+func (l *loadFlags) settings(f *pflag.FlagSet) (whole, fields []setting, err error) {
 	origin := ""
 	for _, name := range l.names {
 		if f.Changed(name) {
@@ -51,80 +50,82 @@ func (l *loadFlags) settings(f *pflag.FlagSet) ([]setting, error) {
 	switch {
 	case origin == "":
 	case l.path.text != "":
-		s, err := l.trace(f)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
+		whole, fields, err = l.trace(f)
 	default:
-		s, err := l.random(origin)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s...)
+		whole, fields, err = l.random(origin)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	if f.Changed("burstiness") {
 		if l.path.text != "" {
-			return nil, usagef("--burstiness has no meaning for a trace, which brings its own times: leave it out")
+			return nil, nil, usagef("--burstiness has no meaning for a trace, which brings its own times: leave it out")
 		}
-		out = append(out, setting{"workload.arrivals", "{name: gamma, burstiness: " + l.burstiness.text + "}", "--burstiness"})
+		fields = append(fields, setting{"workload.arrivals", "{name: gamma, burstiness: " + l.burstiness.text + "}", "--burstiness"})
 	}
-	return out, nil
+	return whole, fields, nil
 }
 
 // trace replays a file.
-func (l *loadFlags) trace(f *pflag.FlagSet) (setting, error) {
+func (l *loadFlags) trace(f *pflag.FlagSet) (whole, fields []setting, err error) {
 	for _, name := range l.names {
 		if f.Changed(name) && name != "dataset-path" && name != "dataset-name" {
-			return setting{}, usagef("--%s and --dataset-path exclude each other: the file brings its own lengths", name)
+			return nil, nil, usagef("--%s and --dataset-path exclude each other: the file brings its own lengths", name)
 		}
 	}
 	switch l.dataset.text {
 	case "", "trace", "timed_trace", "azure", "mooncake":
 	case "random":
-		return setting{}, usagef("--dataset-name random takes no --dataset-path: leave one of them out")
+		return nil, nil, usagef("--dataset-name random takes no --dataset-path: leave one of them out")
 	default:
-		return setting{}, unknownDataset(l.dataset.text)
+		return nil, nil, unknownDataset(l.dataset.text)
 	}
 	file, _ := json.Marshal(l.path.text)
-	return setting{"workload", fmt.Sprintf("{arrivals: {name: trace, file: %s}}", file), "--dataset-path"}, nil
+	whole = []setting{{"workload", fmt.Sprintf("{arrivals: {name: trace, file: %s}}", file), "--dataset-path"}}
+	fields = []setting{
+		{"workload.arrivals.name", "trace", "--dataset-path"},
+		{"workload.arrivals.file", l.path.text, "--dataset-path"},
+	}
+	return whole, fields, nil
 }
 
 // random is vLLM's default data set: prompts of 1024 tokens and answers of 128, all at once, gamma arrivals rescaled so
 // that the mean rate is exact when a rate is given.
-func (l *loadFlags) random(origin string) ([]setting, error) {
+func (l *loadFlags) random(origin string) (whole, fields []setting, err error) {
 	switch l.dataset.text {
 	case "", "random":
 	case "trace", "timed_trace", "azure", "mooncake":
-		return nil, usagef("--dataset-name %s needs --dataset-path FILE", l.dataset.text)
+		return nil, nil, usagef("--dataset-name %s needs --dataset-path FILE", l.dataset.text)
 	default:
-		return nil, unknownDataset(l.dataset.text)
+		return nil, nil, unknownDataset(l.dataset.text)
 	}
 	ratioIn, ratioOut, err := l.ratios()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	prompt := orElse(l.input.text, orElse(l.inputLen.text, "1024"))
-	output := orElse(l.output.text, orElse(l.outputLen.text, "128"))
-	whole := "{requests: 1000, rate: inf, arrivals: {name: gamma, burstiness: 1}, " +
+	const text = "{requests: 1000, rate: inf, arrivals: {name: gamma, burstiness: 1}, " +
 		"prompt: {dist: uniform, mean: 1024, range_ratio: 0}, output: {dist: uniform, mean: 128, range_ratio: 0}}"
-	out := []setting{
-		{"workload", whole, origin},
-		{"workload.prompt.mean", prompt, "--random-input-len"},
-		{"workload.output.mean", output, "--random-output-len"},
+	whole = []setting{{"workload", text, origin}}
+	for _, given := range []setting{
+		{"workload.prompt.mean", orElse(l.input.text, l.inputLen.text), "--random-input-len"},
+		{"workload.output.mean", orElse(l.output.text, l.outputLen.text), "--random-output-len"},
 		{"workload.prompt.range_ratio", ratioIn, "--random-range-ratio"},
 		{"workload.output.range_ratio", ratioOut, "--random-range-ratio"},
+	} {
+		if given.value != "" {
+			fields = append(fields, given)
+		}
 	}
 	if l.prefix.text != "" && l.prefix.text != "0" {
-		out = append(out, setting{"workload.prefix.groups", "1", "--random-prefix-len"},
+		fields = append(fields, setting{"workload.prefix.groups", "1", "--random-prefix-len"},
 			setting{"workload.prefix.tokens", l.prefix.text, "--random-prefix-len"})
 	}
-	return out, nil
+	return whole, fields, nil
 }
 
 // ratios reads --random-range-ratio: one number for both lengths, or a JSON object with one for each.
 func (l *loadFlags) ratios() (input, output string, err error) {
-	text := orElse(l.rangeRatio.text, "0")
+	text := l.rangeRatio.text
 	if !strings.HasPrefix(text, "{") {
 		return text, text, nil
 	}

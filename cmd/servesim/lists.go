@@ -78,7 +78,7 @@ func listTable(list []item, verbose bool) report.Table {
 	for _, i := range list {
 		row := []string{i.Name, i.Summary}
 		if status {
-			row = append(row, i.Status)
+			row = append(row, strings.Replace(i.Status, hardware.DatasheetOnly, hardware.DatasheetOnly+": cannot run", 1))
 		}
 		if named {
 			row = append(row, i.ID)

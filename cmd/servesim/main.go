@@ -55,8 +55,7 @@ func (u usageError) Unwrap() error { return u.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// execute runs one command line and returns the exit status: 0 done, 1 the run failed or a demand was missed, 2 wrong
-// usage.
+// execute runs one command line and returns the exit status: 0 done, 1 or 2 as blamed says.
 func execute(ctx context.Context, e *env, args []string) int {
 	root := newRoot(e)
 	if c := named(root, args); c != nil {
@@ -86,11 +85,13 @@ func newRoot(e *env) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.PersistentPreRunE = wantValues
 	root.SetIn(e.stdin)
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.Version = scenarios.Version
 	root.SetVersionTemplate("servesim {{.Version}}\n")
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { help(e.stdout, c) })
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flagMistake(c, err)} })
 	for _, c := range []*cobra.Command{
 		newRun(e), newRuns(e), newMerge(e), newBench(e), newRoofline(e), newValidate(e), newCalibrate(e), newModels(e), newGPUs(e), newScenarios(e), newSchema(e), newVersion(e),
@@ -99,6 +100,13 @@ func newRoot(e *env) *cobra.Command {
 		root.AddCommand(c)
 	}
 	return root
+}
+
+// help shows what a command does. pflag's mark of a switch is blanked: that --steps=false is possible goes without saying.
+func help(w io.Writer, c *cobra.Command) {
+	const mark = "[=true|false]"
+	usage := strings.ReplaceAll(c.UsageString(), mark, strings.Repeat(" ", len(mark)))
+	fmt.Fprintf(w, "%s\n\n%s", orElse(c.Long, c.Short), usage)
 }
 
 // named finds the command that args name: the verb comes first.

@@ -163,7 +163,7 @@ func further(b report.Bench, demands []report.Condition) []float64 {
 func (r *runFlags) experiment(c *cobra.Command, name string) (*scenarios.Experiment, error) {
 	d, err := scenarios.Open(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, blamed(err)
 	}
 	if err := r.scenario.apply(c.Flags(), d); err != nil {
 		return nil, err
@@ -179,32 +179,17 @@ func (r *runFlags) experiment(c *cobra.Command, name string) (*scenarios.Experim
 	return x, nil
 }
 
-// blamed makes mistakes that come from flags alone wrong usage. What a flag leads to is not: a trace without a row to
-// serve, a model that does not fit.
-func blamed(err error) error {
-	var mistakes scenarios.Mistakes
-	if !errors.As(err, &mistakes) || len(mistakes) == 0 {
-		return err
-	}
-	for _, m := range mistakes {
-		if !strings.HasPrefix(m.Where, "--") || m.Path == "engine" || m.Path == "workload.arrivals.file" {
-			return err
-		}
-	}
-	return usageError{err}
-}
-
 // simulate runs the experiment under a progress bar.
 func (r *runFlags) simulate(c *cobra.Command, e *env, x *scenarios.Experiment, percentiles []float64) (*scenarios.Result, []report.Detail, error) {
 	options := scenarios.Options{Check: r.check, Percentiles: percentiles, Naive: r.engine == "reference"}
 	var closers []func() error
 	if r.requestsOut != "" {
-		file, err := os.Create(r.requestsOut)
+		rows, done, err := r.rowsOut(e)
 		if err != nil {
-			return nil, nil, fmt.Errorf("--requests-out: %w", err)
+			return nil, nil, err
 		}
-		options.Requests = file
-		closers = append(closers, file.Close)
+		options.Requests = rows
+		closers = append(closers, done)
 	}
 	var d details
 	if r.saveDetail {
@@ -215,6 +200,8 @@ func (r *runFlags) simulate(c *cobra.Command, e *env, x *scenarios.Experiment, p
 		options.Ready, options.Hooks.Planned, options.Hooks.Ran = log.ready, log.planned, log.ran
 		closers = append(closers, log.close)
 	}
+	var lost rejections
+	lost.watch(&options.Hooks)
 	bar := newProgress(e)
 	options.Progress = bar.show
 	result, err := x.Run(c.Context(), options)
@@ -228,7 +215,23 @@ func (r *runFlags) simulate(c *cobra.Command, e *env, x *scenarios.Experiment, p
 	if err != nil {
 		return nil, nil, err
 	}
+	lost.warn(&result.Report, x)
 	return result, d.requests, nil
+}
+
+// rowsOut opens what --requests-out names: a file, or standard output where nothing else goes there.
+func (r *runFlags) rowsOut(e *env) (io.Writer, func() error, error) {
+	if r.requestsOut != "-" {
+		file, err := os.Create(r.requestsOut)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--requests-out: %w", err)
+		}
+		return file, file.Close, nil
+	}
+	if r.steps || r.output == "" || r.output == "-" {
+		return nil, nil, usagef("--requests-out - would be mixed with the report on standard output: give the report a file with -o FILE (and leave out --steps), or name a file for the rows")
+	}
+	return e.stdout, func() error { return nil }, nil
 }
 
 // stepsOut is where the step log goes: before the page, unless a script reads standard output.

@@ -174,7 +174,7 @@ func (r *runsFlags) list(c *cobra.Command, names []string) (runs []study.Run, wa
 func (r *runsFlags) experiment(c *cobra.Command, shared *scenarios.Shared, name string, v variant) (*scenarios.Experiment, error) {
 	d, err := scenarios.Open(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, blamed(err)
 	}
 	if err := r.scenario.apply(c.Flags(), d); err != nil {
 		return nil, err

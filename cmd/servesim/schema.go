@@ -7,7 +7,7 @@ import (
 )
 
 func newSchema(e *env) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of scenario files",
 		Long:  "Print the JSON schema of scenario files, for editors: in VS Code, yaml.schemas; elsewhere, the YAML language server.",
@@ -17,4 +17,11 @@ func newSchema(e *env) *cobra.Command {
 			return err
 		},
 	}
+	takesVerbose(c)
+	return c
+}
+
+// takesVerbose accepts the flag of the lists on a command that has no more to say.
+func takesVerbose(c *cobra.Command) {
+	c.Flags().Bool("verbose", false, "accepted; there is no more to show")
 }

@@ -33,7 +33,7 @@ const stepNames = 8
 func newStepLog(w io.Writer) *stepLog {
 	l := &stepLog{out: bufio.NewWriter(w)}
 	fmt.Fprintf(l.out, "%5s %12s %9s %6s %6s %7s %7s %7s  %-34s  %s\n",
-		"step", "from (ms)", "took (ms)", "tokens", "chunks", "decodes", "waiting", "blocks", "compute / weights / KV / net / other", "who: cached+new")
+		"step", "from (ms)", "took (ms)", "tokens", "chunks", "decodes", "waiting", "free", "compute / weights / KV / net / other", "who: cached+new")
 	return l
 }
 

@@ -27,6 +27,7 @@ func newVersion(e *env) *cobra.Command {
 			return err
 		},
 	}
+	takesVerbose(c)
 	c.Flags().StringVar(&format, "format", "table", "`table` or json")
 	return c
 }

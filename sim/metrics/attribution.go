@@ -114,7 +114,7 @@ func (w *watch) ran(r *engine.Ran) {
 	step := &r.Plan.Step
 	cost := price(r.Cost, r.Hidden)
 	total := cost.total()
-	w.sample(r, cost, total)
+	w.sample(r, &cost)
 	busy := cost
 	if chunks := step.Seqs - step.Decodes; chunks > 0 {
 		busy = w.mixed(r, cost, chunks)

@@ -14,8 +14,8 @@ import (
 type Config struct {
 	SLO SLO
 	// Warmup leaves a request that arrives before it out of everything measured per request: tokens, throughput, goodput,
-	// latency and the attribution of TTFT and TPOT. Averages over time (GPU, KV usage, running sequences, wall time)
-	// begin at it. Counts of requests, steps, preemptions and prefix-cache tokens are of the whole run.
+	// latency and the attribution of TTFT and TPOT. What engines and GPUs do, peaks included, counts from it on. Requests,
+	// rejections, Little's law and the verdict are of the whole run.
 	Warmup sim.Time
 	// Open says that requests come at a finite rate whatever the server does. A burst and a closed loop do not, and are
 	// never called overloaded.
@@ -52,5 +52,5 @@ type Engine struct {
 	BlockBytes        int64   // of one KV block on one GPU
 
 	Usage    func() kvcache.Usage      // of the KV pool, sampled at every step
-	Counters func() scheduler.Counters // read once, at the end
+	Counters func() scheduler.Counters // read at the end, and at every plan of the warm-up
 }

@@ -18,9 +18,9 @@ type Recorder struct {
 	perToken bool
 	watches  []*watch
 
-	total, warm Requests // all requests; those of the warm-up
+	total, warm Requests             // all requests; those of the warm-up
 	refusals    map[string]Rejection // by kind of reason
-	origin      sim.Time // first arrival at a server
+	origin      sim.Time             // first arrival at a server, or the end of the warm-up if that is later
 	lastAnswer  sim.Time
 
 	records records
@@ -63,7 +63,7 @@ func (r *Recorder) Progress() (submitted, ended int) {
 // arrive counts a request in and returns its row.
 func (r *Recorder) arrive(now sim.Time, l *engine.Life) int {
 	if r.total.Submitted == 0 {
-		r.origin = now
+		r.origin = max(now, r.c.Warmup)
 	}
 	r.total.Submitted++
 	if !measured(l.Request.Arrival, r.c.Warmup) {
@@ -137,28 +137,29 @@ func (r *Recorder) Flush() error {
 // Report says what the run amounted to, up to instant end, where it stopped.
 func (r *Recorder) Report(end sim.Time) Report {
 	total := settle(r.total)
-	busyUntil := sim.Time(0)
-	for _, w := range r.watches {
-		busyUntil = max(busyUntil, w.clock)
-	}
 	if total.Unfinished == 0 && total.Submitted > 0 {
 		end = r.lastAnswer
 	}
-	seconds := max(end-r.c.Warmup, 0).Seconds()
-	window := float64(max(end-r.c.Warmup, busyUntil-r.c.Warmup, 0)) // a step may outlast the last answer
-	warm := settle(r.warm)
+	span := max(end-r.c.Warmup, 0)
+	seconds, warm := span.Seconds(), settle(r.warm)
+	uses := make([]used, len(r.watches))
+	for i, w := range r.watches {
+		uses[i] = w.used(end)
+	}
 	rep := Report{
 		Requests: total, Rejections: r.rejections(), DurationS: seconds, Tokens: r.tokens,
 		Latency:     r.records.latency(r.gaps, r.c.Percentiles),
 		Goodput:     r.score.goodput(r.c.SLO, total.Submitted-warm.Submitted, seconds),
-		Concurrency: little(r.censuses(), max(end, busyUntil)),
-		Engine:      engineUse(r.watches, window),
-		GPU:         gpuUse(r.watches, window, r.tokens.Output),
-		Attribution: Attribution{WallTime: wallTime(r.watches, window), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
-		Verdict:     r.line.verdict(r.c.Open),
+		Concurrency: little(r.censuses(), end),
+		Engine:      engineUse(uses, float64(span)),
+		GPU:         gpuUse(uses, seconds, r.tokens.Output),
+		Attribution: Attribution{WallTime: wallTime(uses, float64(span)), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
+		Verdict:     r.verdict(total),
 	}
 	if r.c.Warmup > 0 {
-		rep.Warmup = &Warmup{UntilS: r.c.Warmup.Seconds(), Requests: warm}
+		rep.Warmup = &Warmup{
+			UntilS: r.c.Warmup.Seconds(), Requests: warm, Measured: total.minus(warm), DurationS: seconds, Note: warmupNote,
+		}
 	}
 	rep.Throughput = r.throughput(&rep)
 	rep.Warnings = r.warnings(&rep)
@@ -169,6 +170,13 @@ func (r *Recorder) Report(end sim.Time) Report {
 func settle(q Requests) Requests {
 	q.Unfinished = q.Submitted - q.Completed - q.Rejected - q.Aborted
 	return q
+}
+
+func (q Requests) minus(p Requests) Requests {
+	return Requests{
+		Submitted: q.Submitted - p.Submitted, Completed: q.Completed - p.Completed, Rejected: q.Rejected - p.Rejected,
+		Aborted: q.Aborted - p.Aborted, Unfinished: q.Unfinished - p.Unfinished,
+	}
 }
 
 func (r *Recorder) throughput(rep *Report) Throughput {
@@ -211,7 +219,7 @@ func (r *Recorder) warnings(rep *Report) []string {
 		out = append(out, fmt.Sprintf("%d of %d requests were rejected; see rejections", n, rep.Requests.Submitted))
 	}
 	if r.records.n == 0 {
-		out = append(out, "no request completed: latencies and throughput are zero because there is nothing to measure")
+		out = append(out, rep.nothing()+": latencies and throughput are zero because there is nothing to measure")
 	}
 	if n := rep.Requests.Unfinished; n > 0 {
 		out = append(out, fmt.Sprintf("%d requests were still unfinished when the run ended; they count as missed targets", n))
@@ -223,4 +231,17 @@ func (r *Recorder) warnings(rep *Report) []string {
 		out = append(out, "itl also pools the gaps of requests that did not complete")
 	}
 	return out
+}
+
+// nothing says why there is nothing to measure.
+func (rep *Report) nothing() string {
+	switch w := rep.Warmup; {
+	case rep.Requests.Submitted == 0:
+		return "no request arrived"
+	case w != nil && w.Measured.Submitted == 0:
+		return fmt.Sprintf("no request arrived after the warm-up, which lasts %g s", w.UntilS)
+	case w != nil:
+		return "no request that arrived after the warm-up completed"
+	}
+	return "no request completed"
 }

@@ -75,8 +75,14 @@ func identities(t *testing.T, rep Report) {
 		t.Errorf("%d refusals have a reason, %d requests were rejected", refused, q.Rejected)
 	}
 	warm := Requests{}
-	if rep.Warmup != nil {
-		warm = rep.Warmup.Requests
+	if w := rep.Warmup; w != nil {
+		warm = w.Requests
+		if w.Measured.minus(q.minus(warm)) != (Requests{}) || !near(rep.Throughput.RequestsPerS*w.DurationS, float64(w.Measured.Completed)) {
+			t.Errorf("of %+v, %+v are the warm-up's and %+v measured over %v s: %v requests/s", q, warm, w.Measured, w.DurationS, rep.Throughput.RequestsPerS)
+		}
+	}
+	if !near(rep.GPU.EnergyJ, rep.GPU.MeanPowerW*rep.DurationS) {
+		t.Errorf("%v J in %v s are not %v W", rep.GPU.EnergyJ, rep.DurationS, rep.GPU.MeanPowerW)
 	}
 	l := rep.Latency
 	done := int64(q.Completed - warm.Completed)
@@ -90,9 +96,13 @@ func identities(t *testing.T, rep Report) {
 	sumsToOne(t, "wall_time", rep.Attribution.WallTime)
 	if done > 0 {
 		sumsToOne(t, "ttft", rep.Attribution.TTFT)
+	} else if rep.Attribution.TTFT != (TTFTShares{}) {
+		t.Errorf("shares of no TTFT: %+v", rep.Attribution.TTFT)
 	}
 	if l.TPOT.Count > 0 {
 		sumsToOne(t, "tpot", rep.Attribution.TPOT)
+	} else if rep.Attribution.TPOT != (TPOTShares{}) {
+		t.Errorf("shares of no TPOT: %+v", rep.Attribution.TPOT)
 	}
 	if w := rep.Attribution.WallTime; !near(rep.GPU.Busy, 1-w.Idle) {
 		t.Errorf("busy %v, idle %v", rep.GPU.Busy, w.Idle)
@@ -210,7 +220,7 @@ func TestPeaksAreCountedInSecondsFromTheFirstRequest(t *testing.T) {
 	}
 }
 
-func TestTheWarmupLeavesEarlyRequestsOutOfLatenciesOnly(t *testing.T) {
+func TestTheWarmupIsLeftOutOfWhatIsMeasured(t *testing.T) {
 	rep, _ := play(t, run{
 		requests: []workload.Request{ask(0, 90, 2), ask(time.Second, 10, 2), ask(2*time.Second, 10, 2)},
 		config:   Config{Warmup: sim.Time(time.Second)},
@@ -218,11 +228,68 @@ func TestTheWarmupLeavesEarlyRequestsOutOfLatenciesOnly(t *testing.T) {
 	if rep.Requests.Completed != 3 || rep.Warmup.Completed != 1 || rep.Latency.TTFT.Count != 2 || rep.Tokens.Input != 20 {
 		t.Errorf("%+v %+v %+v", rep.Requests, rep.Warmup, rep.Latency.TTFT)
 	}
-	if rep.Latency.TTFT.Max != 14 || rep.Engine.Steps != 6 || !near(rep.DurationS, 1.0181) {
+	if rep.Latency.TTFT.Max != 14 || rep.Engine.Steps != 4 || !near(rep.DurationS, 1.0181) {
 		t.Errorf("ttft %v ms, %d steps, %v s", rep.Latency.TTFT.Max, rep.Engine.Steps, rep.DurationS)
 	}
 	if busy := 2 * 0.0181 / rep.DurationS; !near(rep.GPU.Busy, busy) {
 		t.Errorf("busy %v, want %v", rep.GPU.Busy, busy)
+	}
+}
+
+func TestTheWarmupIsLeftOutOfTotalsAndPeaks(t *testing.T) {
+	// Three early requests, two of which lose their memory; one of the two late ones does.
+	rep, _ := play(t, run{
+		requests: []workload.Request{ask(0, 10, 9), ask(0, 10, 9), ask(0, 10, 9), ask(5*time.Second, 10, 5), ask(5*time.Second, 10, 5)},
+		seats:    seats{evict: map[int64]int32{0: 3, 1: 4, 3: 2}},
+		config:   Config{Warmup: sim.Time(5 * time.Second)},
+	})
+	identities(t, rep)
+	if e, p := rep.Engine, rep.Throughput; e.Preemptions != 1 || e.Batch.PeakRunning != 2 || !near(e.KV.PeakUsage, 0.2) || p.PeakOutputTokensPerS != 10 {
+		t.Errorf("%+v; at most %d tokens/s", e, p.PeakOutputTokensPerS)
+	}
+	if w := rep.Warmup; w.Completed != 3 || w.Measured != (Requests{Submitted: 2, Completed: 2}) || w.DurationS != rep.DurationS {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestAWarmupThatNobodyOutlastsIsToldApartFromARunWithoutAnswers(t *testing.T) {
+	for _, c := range []struct {
+		requests []workload.Request
+		want     string
+	}{
+		{nil, "no request arrived: "},
+		{[]workload.Request{ask(0, 10, 3)}, "no request arrived after the warm-up, which lasts 1 s: "},
+		{[]workload.Request{ask(0, 10, 3), ask(time.Second, 2000, 3)}, "no request that arrived after the warm-up completed: "},
+	} {
+		rep, _ := play(t, run{requests: c.requests, config: Config{Warmup: sim.Time(time.Second)}})
+		identities(t, rep)
+		if !strings.Contains(strings.Join(rep.Warnings, "; "), c.want) {
+			t.Errorf("%d requests: %q, want %q", len(c.requests), rep.Warnings, c.want)
+		}
+	}
+}
+
+func TestAStepThatOutlastsTheLastAnswerCountsUpToIt(t *testing.T) {
+	// The client gives up in the middle of a step of 100 ms that takes 1 J.
+	impatient := ask(0, 96, 5)
+	impatient.Timeout = 50 * ms
+	for _, c := range []struct {
+		requests []workload.Request
+		joules   float64
+	}{{[]workload.Request{impatient}, 0.5}, {[]workload.Request{impatient, ask(time.Second, 10, 2)}, 3}} {
+		rep, _ := play(t, run{requests: c.requests})
+		identities(t, rep)
+		if !near(rep.GPU.EnergyJ, c.joules) || rep.GPU.Busy > 1 || len(c.requests) == 1 && rep.DurationS != 0.05 {
+			t.Errorf("%d requests: %v J in %v s, busy %v", len(c.requests), rep.GPU.EnergyJ, rep.DurationS, rep.GPU.Busy)
+		}
+	}
+}
+
+func TestAnswersOfOneTokenHaveNoTPOTToSplit(t *testing.T) {
+	rep, _ := play(t, run{requests: []workload.Request{ask(0, 10, 1), ask(time.Second, 10, 1)}})
+	identities(t, rep)
+	if rep.Requests.Completed != 2 || rep.Latency.TPOT.Count != 0 || rep.Attribution.TPOT != (TPOTShares{}) {
+		t.Errorf("%+v %+v", rep.Latency.TPOT, rep.Attribution.TPOT)
 	}
 }
 

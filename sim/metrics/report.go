@@ -30,12 +30,20 @@ type Requests struct {
 	Unfinished int `json:"unfinished"`
 }
 
-// Warmup counts the requests that arrived before UntilS. They are in Requests, and in nothing that is measured per
-// request: tokens, throughput, goodput and latency.
+// Warmup counts the requests that arrived before UntilS, and the others, which are measured. Throughput.RequestsPerS is
+// Measured.Completed / DurationS.
 type Warmup struct {
 	UntilS float64 `json:"until_s"`
 	Requests
+	Measured  Requests `json:"measured"`
+	DurationS float64  `json:"duration_s"` // Report.DurationS: what rates, averages, power and shares of time refer to
+	Note      string   `json:"note"`       // what begins when
 }
+
+// warmupNote is what a reader of the numbers must know of a warm-up.
+const warmupNote = "tokens, throughput, goodput, latencies and the attribution of ttft and tpot are of the measured requests, " +
+	"those that arrived from until_s on; engine, gpu and wall_time count from until_s on, whosever the work; " +
+	"requests, rejections, concurrency and the verdict are of the whole run"
 
 // Rejection is one kind of reason for which requests were turned away, with the numbers of the first of them.
 type Rejection struct {
@@ -108,7 +116,7 @@ type Stats struct {
 	More map[string]float64 `json:"more,omitempty"`
 }
 
-// Little holds the two sides of Little's law, L = λW, measured apart from each other: L by integrating the number of
+// Little is of the whole run, from its start to where DurationS ends, warm-up included. It holds the two sides of Little's law, L = λW, measured apart from each other: L by integrating the number of
 // requests in the system over time, λ and W by counting requests and adding up their stays, from the client's send to the
 // step that ends the answer. They agree when no request is left unfinished. Refused requests stay for no time.
 type Little struct {
@@ -117,7 +125,8 @@ type Little struct {
 	W      float64 `json:"mean_time_in_sys_s"` // W, in seconds
 }
 
-// EngineUse is what the engines did, over the whole run.
+// EngineUse is what the engines did in the steps that ended after the warm-up, the one that may outlast the last answer
+// included, and in the plans made after it. Averages over time are over Report.DurationS.
 type EngineUse struct {
 	Steps            int64       `json:"steps"`
 	Preemptions      int64       `json:"preemptions"`
@@ -166,8 +175,8 @@ type Swap struct {
 	Refused  int64 `json:"refused"` // preemptions that found the swap space full, and were recomputed
 }
 
-// GPU is what the accelerators did. Busy, MFU and MBU are shares of wall time, of peak arithmetic and of peak memory
-// bandwidth; energy and power are of all GPUs together.
+// GPU is what the accelerators did within Report.DurationS. Busy, MFU and MBU are shares of wall time, of peak arithmetic
+// and of peak memory bandwidth; energy and power are of all GPUs together: MeanPowerW = EnergyJ / Report.DurationS.
 type GPU struct {
 	Count                   int     `json:"count"`
 	Busy                    float64 `json:"busy"`
@@ -180,15 +189,16 @@ type GPU struct {
 	OutputTokensPerSPerWatt float64 `json:"output_tokens_per_s_per_watt"`
 }
 
-// Attribution says where time went. Each part is a list of shares that sum to 1 (to 0 when there was nothing to
-// split).
+// Attribution says where time went. Each part is a list of shares that sum to 1, or all zero when there is no time to
+// split: TTFT when no measured request completed, TPOT when none of their answers has a second token, however many of one
+// token there are. WallTime always sums to 1; a run of no duration was idle.
 type Attribution struct {
 	WallTime WallShares `json:"wall_time"`
 	TTFT     TTFTShares `json:"ttft"`
 	TPOT     TPOTShares `json:"tpot"`
 }
 
-// WallShares split a GPU's time over the run.
+// WallShares split a GPU's time over Report.DurationS.
 type WallShares struct {
 	Compute  float64 `json:"compute"`
 	Weights  float64 `json:"weights"`
@@ -220,7 +230,8 @@ type TPOTShares struct {
 	Frontend     float64 `json:"frontend"`
 }
 
-// Verdict judges whether the load could be sustained.
+// Verdict judges whether the load of the whole run could be sustained, by its waiting queue. Why names the requests that
+// their clients aborted, and says so where none was accepted: a queue tells nothing then, and counts as stable.
 type Verdict struct {
 	State string `json:"state"` // Stable, Backlogged or Overloaded
 	Why   string `json:"why"`

@@ -6,7 +6,7 @@ import (
 	"github.com/servesim/servesim/sim/engine"
 )
 
-// usage adds up what one engine's GPUs and KV pool did, step by step. Sums over time begin at the end of the warm-up.
+// usage adds up what one engine's GPUs and KV pool did, step by step. It begins at the end of the warm-up.
 type usage struct {
 	steps, tokens int64
 	peakRunning   int
@@ -20,45 +20,87 @@ type usage struct {
 	flops, bytes, joules float64 // of one GPU
 }
 
+// A spell is a step as far as usage is concerned.
+type spell struct {
+	ran  *engine.Ran
+	cost split
+	seqs int
+	held float64 // share of the pool
+}
+
 // sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
-func (w *watch) sample(r *engine.Ran, cost split, total int64) {
+func (w *watch) sample(r *engine.Ran, cost *split) {
+	warmup := w.r.c.Warmup
+	if r.End <= warmup && warmup > 0 {
+		return
+	}
 	u, step := &w.use, &r.Plan.Step
 	u.steps++
 	u.tokens += int64(step.Tokens)
 	u.peakRunning = max(u.peakRunning, step.Seqs)
-	share := 0.0
+	s := spell{ran: r, cost: *cost, seqs: step.Seqs}
 	if w.e.Usage != nil {
 		if k := w.e.Usage(); k.Total > 0 {
-			share = float64(k.Held) / float64(k.Total)
-			u.peak, u.peakHeld = max(u.peak, share), max(u.peakHeld, k.Held)
+			s.held = float64(k.Held) / float64(k.Total)
+			u.peak, u.peakHeld = max(u.peak, s.held), max(u.peakHeld, k.Held)
 		}
 	}
-	part := after(w.r.c.Warmup, r.Start, r.End)
-	if part == 0 {
+	if w.census.present == 0 { // whether it is measured is known at the next arrival, or at the end
+		ran := *r
+		s.ran = &ran
+		w.late = append(w.late, s)
 		return
 	}
-	busy := float64(r.Busy) * part
-	if busy < float64(total) {
-		cost = cost.spread(int64(busy))
+	u.take(&s, s.within(warmup, sim.Never))
+}
+
+// settle counts the steps that ended when nobody was left: the run goes on.
+func (w *watch) settle() {
+	for i := range w.late {
+		w.use.take(&w.late[i], w.late[i].within(w.r.c.Warmup, sim.Never))
 	}
-	u.busy.add(cost)
-	u.running += float64(step.Seqs) * float64(r.End-r.Start) * part
-	u.held += share * busy
+	w.late = w.late[:0]
+}
+
+// within returns the share of a step's busy time that lies between two instants.
+func (s *spell) within(from, to sim.Time) float64 {
+	end := s.ran.End
+	start := end.Add(-s.ran.Busy)
+	if from <= start && end <= to {
+		return 1
+	}
+	return ratio(float64(max(min(end, to)-max(start, from), 0)), float64(end-start))
+}
+
+// take adds a part of a step to the sums over time.
+func (u *usage) take(s *spell, part float64) {
+	r := s.ran
+	busy := float64(r.Busy) * part
+	if busy < float64(s.cost.total()) {
+		s.cost = s.cost.spread(int64(busy))
+	}
+	u.busy.add(s.cost)
+	u.running += float64(s.seqs) * float64(r.End-r.Start) * part
+	u.held += s.held * busy
 	u.device += float64(r.Cost.Device) * part
 	u.flops += r.Cost.FLOPs * part
 	u.bytes += r.Cost.Bytes * part
 	u.joules += r.Cost.Joules * part
 }
 
-// after returns the share of the span from start to end that lies after t.
-func after(t, start, end sim.Time) float64 {
-	switch {
-	case t <= start:
-		return 1
-	case t >= end:
-		return 0
+// A used engine is one whose usage has been summed up at the end of the run.
+type used struct {
+	*watch
+	use usage
+}
+
+// used sums up what lies before end, where a report's duration ends.
+func (w *watch) used(end sim.Time) used {
+	u := used{w, w.use}
+	for _, s := range w.late {
+		u.use.take(&s, s.within(w.r.c.Warmup, end))
 	}
-	return float64(end-t) / float64(end-start)
+	return u
 }
 
 // counters returns the scheduler's totals, if the engine has any to offer.
@@ -70,16 +112,16 @@ func (w *watch) counters() scheduler.Counters {
 }
 
 // engineUse describes all engines; averages are over them.
-func engineUse(ws []*watch, window float64) EngineUse {
+func engineUse(ws []used, window float64) EngineUse {
 	var out EngineUse
 	var tokens int64
 	for _, w := range ws {
 		c := w.counters()
 		out.Steps += w.use.steps
-		out.Preemptions += c.Preemptions
-		out.RecomputedTokens += c.RecomputedTokens
-		out.PrefixCache.QueriedTokens += c.PrefixQueries
-		out.PrefixCache.HitTokens += c.PrefixHits
+		out.Preemptions += c.Preemptions - w.before.Preemptions
+		out.RecomputedTokens += c.RecomputedTokens - w.before.RecomputedTokens
+		out.PrefixCache.QueriedTokens += c.PrefixQueries - w.before.PrefixQueries
+		out.PrefixCache.HitTokens += c.PrefixHits - w.before.PrefixHits
 		out.offload(&c, w.e.BlockBytes*int64(w.e.GPUs))
 		tokens += w.use.tokens
 		out.Batch.MeanRunning += ratio(w.use.running, window)
@@ -117,11 +159,10 @@ func (u *EngineUse) offload(c *scheduler.Counters, blockBytes int64) {
 	}
 }
 
-// gpuUse describes all GPUs over window nanoseconds.
-func gpuUse(ws []*watch, window float64, output int64) GPU {
+// gpuUse describes all GPUs over so many seconds.
+func gpuUse(ws []used, seconds float64, output int64) GPU {
 	var g GPU
 	var busy, flops, bytes, peakFLOPs, peakBytes float64
-	seconds := window / 1e9
 	for _, w := range ws {
 		n := float64(w.e.GPUs)
 		g.Count += w.e.GPUs
@@ -133,7 +174,7 @@ func gpuUse(ws []*watch, window float64, output int64) GPU {
 		g.EnergyJ += n * (w.use.joules + w.e.IdleWatts*max(0, seconds-w.use.device/1e9))
 		g.MemoryPeakBytes = max(g.MemoryPeakBytes, w.e.WeightBytes+int64(w.use.peakHeld)*w.e.BlockBytes)
 	}
-	g.Busy = ratio(busy, float64(g.Count)*window)
+	g.Busy = ratio(busy, float64(g.Count)*seconds*1e9)
 	g.MFU, g.MBU = ratio(flops, peakFLOPs), ratio(bytes, peakBytes)
 	g.MeanPowerW = ratio(g.EnergyJ, seconds)
 	g.OutputTokensPerJoule = ratio(float64(output), g.EnergyJ)
@@ -143,7 +184,7 @@ func gpuUse(ws []*watch, window float64, output int64) GPU {
 }
 
 // wallTime splits the time of all GPUs over window nanoseconds; what no step took was idle.
-func wallTime(ws []*watch, window float64) WallShares {
+func wallTime(ws []used, window float64) WallShares {
 	var sum [causes]float64
 	var total float64
 	for _, w := range ws {

@@ -8,8 +8,7 @@ import (
 )
 
 // A line is the waiting queue as arriving requests see it. Arrivals are the right clock for it: Poisson arrivals see time
-// averages (R. W. Wolff, 1982), and the last one is where the question "is it still growing?" is put. Memory is bounded:
-// neighbouring means are merged whenever the series is full.
+// averages (R. W. Wolff, 1982), and the last one is where the question "is it still growing?" is put.
 type line struct {
 	waiting int
 	peak    int
@@ -18,16 +17,17 @@ type line struct {
 	last    sim.Time // newest arrival
 	seen    int      // arrivals
 
-	means [512]float64
-	n     int // means that are complete
-	width int // arrivals in each; 0 means 1
-	sum   int // of the mean under way
-	count int
+	gaveUp int // how many gave up on account of the queue
+	unmet  int // … since the queue was last empty: had they stayed, they would still be in it
+
+	found   series // what arrivals found waiting
+	without series // what they would have found, had nobody given up
 }
 
 // join adds an arrival to the queue.
 func (q *line) join(now sim.Time) {
-	q.sample(q.waiting)
+	q.found.sample(q.waiting)
+	q.without.sample(q.waiting + q.unmet)
 	q.seen++
 	q.last = now
 	q.waiting++
@@ -39,34 +39,55 @@ func (q *line) join(now sim.Time) {
 // leave takes a request out: it was admitted, refused, or gave up.
 func (q *line) leave(now sim.Time) {
 	q.waiting--
-	if q.waiting == 0 && q.drained == 0 {
+	if q.waiting > 0 {
+		return
+	}
+	q.unmet = 0
+	if q.drained == 0 {
 		q.drained = now
 	}
 }
 
-func (q *line) sample(v int) {
-	q.width = max(q.width, 1)
-	q.sum += v
-	if q.count++; q.count < q.width {
+// giveUp says that a request which is no longer waiting left for its wait: the time that it was served is lost as well.
+func (q *line) giveUp() {
+	q.gaveUp++
+	if q.waiting > 0 {
+		q.unmet++
+	}
+}
+
+// A series keeps what arrivals saw, in bounded memory: neighbouring means are merged whenever it is full.
+type series struct {
+	means [512]float64
+	n     int // means that are complete
+	width int // arrivals in each; 0 means 1
+	sum   int // of the mean under way
+	count int
+}
+
+func (s *series) sample(v int) {
+	s.width = max(s.width, 1)
+	s.sum += v
+	if s.count++; s.count < s.width {
 		return
 	}
-	q.means[q.n] = float64(q.sum) / float64(q.width)
-	q.sum, q.count = 0, 0
-	if q.n++; q.n < len(q.means) {
+	s.means[s.n] = float64(s.sum) / float64(s.width)
+	s.sum, s.count = 0, 0
+	if s.n++; s.n < len(s.means) {
 		return
 	}
-	q.n /= 2
-	for i := range q.n {
-		q.means[i] = (q.means[2*i] + q.means[2*i+1]) / 2
+	s.n /= 2
+	for i := range s.n {
+		s.means[i] = (s.means[2*i] + s.means[2*i+1]) / 2
 	}
-	q.width *= 2
+	s.width *= 2
 }
 
 // mean averages what the arrivals between two fractions of all saw.
-func (q *line) mean(from, to float64) float64 {
-	a, b := int(from*float64(q.n)), int(math.Ceil(to*float64(q.n)))
+func (s *series) mean(from, to float64) float64 {
+	a, b := int(from*float64(s.n)), int(math.Ceil(to*float64(s.n)))
 	var sum float64
-	for _, v := range q.means[a:b] {
+	for _, v := range s.means[a:b] {
 		sum += v
 	}
 	return ratio(sum, float64(b-a))
@@ -79,26 +100,48 @@ func chance(n int) float64 { return 2 * math.Sqrt(float64(n)) }
 // local is the number of arrivals within which a queue that comes and goes is judged.
 const local = 1000
 
-// growing reports whether the queue was longer than chance explains when arrivals ended, and had grown until then.
+// growing reports whether the queue was longer than chance explains when arrivals ended, and had grown until then. It is
+// the queue as it would have been if nobody had given up: impatience keeps a queue short, but serves nobody.
 func (q *line) growing() bool {
-	end, middle := q.mean(7./8, 1), q.mean(1./2, 5./8)
-	return q.n >= 16 && end > chance(q.seen) && end > 1.2*middle
+	end, middle := q.without.mean(7./8, 1), q.without.mean(1./2, 5./8)
+	return q.without.n >= 16 && end > chance(q.seen) && end > 1.2*middle
 }
 
-// verdict judges the run; open says that requests came at a finite rate whatever the server did.
+// verdict judges the run by its queue, and says what the queue cannot show.
+func (r *Recorder) verdict(total Requests) Verdict {
+	if n := total.Submitted; n > 0 && total.Rejected == n {
+		return Verdict{Stable, fmt.Sprintf("no request was accepted: all %d were rejected", n)}
+	}
+	v := r.line.verdict(r.c.Open)
+	if total.Aborted > 0 {
+		v.Why += fmt.Sprintf("; %d of %d requests were aborted by their clients, %d of them after more time in the queue than in service",
+			total.Aborted, total.Submitted, r.line.gaveUp)
+	}
+	return v
+}
+
+// verdict judges the queue; open says that requests came at a finite rate whatever the server did.
 func (q *line) verdict(open bool) Verdict {
 	switch {
 	case q.seen == 0:
 		return Verdict{Stable, "no request arrived"}
 	case open && q.growing():
 		return Verdict{Overloaded, fmt.Sprintf(
-			"the queue was still growing when arrivals ended at %.1f s: the last eighth of the %d requests found %.0f waiting on average, those just after the middle %.0f",
-			q.last.Seconds(), q.seen, q.mean(7./8, 1), q.mean(1./2, 5./8))}
+			"the queue was still growing when arrivals ended at %.1f s: the last eighth of the %d requests found %.0f waiting%s on average, those just after the middle %.0f",
+			q.last.Seconds(), q.seen, q.without.mean(7./8, 1), q.impatient(), q.without.mean(1./2, 5./8))}
 	case float64(q.peak) > chance(min(q.seen, local)):
 		return Verdict{Backlogged, q.backlog()}
 	}
 	return Verdict{Stable, fmt.Sprintf("no more than %d of %d requests ever waited at once, %.1f on average as seen by arrivals",
-		q.peak, q.seen, q.mean(0, 1))}
+		q.peak, q.seen, q.found.mean(0, 1))}
+}
+
+// impatient says whom growing counts besides those who wait.
+func (q *line) impatient() string {
+	if q.gaveUp == 0 {
+		return ""
+	}
+	return " or just given up"
 }
 
 func (q *line) backlog() string {

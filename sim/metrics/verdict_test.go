@@ -4,8 +4,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/workload"
 )
 
 // mm1 plays n Poisson arrivals at utilisation rho against one exponential server and returns the queue it saw.
@@ -92,5 +94,68 @@ func TestVerdictForgivesARushThatIsOverWhenArrivalsEnd(t *testing.T) {
 func TestVerdictOfNothingIsStable(t *testing.T) {
 	if v := (&line{}).verdict(true); v.State != Stable || v.Why == "" {
 		t.Errorf("%+v", v)
+	}
+}
+
+func TestVerdictSaysThatNoRequestWasAccepted(t *testing.T) {
+	rep, _ := play(t, run{requests: []workload.Request{ask(0, 2000, 1), ask(ms, 2000, 1)}})
+	if v := rep.Verdict; v.State != Stable || v.Why != "no request was accepted: all 2 were rejected" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// hurried asks for n answers of 45.1 ms each, so many of them apart, by clients who wait no longer than a time.
+func hurried(n int, apart, patience time.Duration) []workload.Request {
+	list := make([]workload.Request, n)
+	for i := range list {
+		list[i] = ask(time.Duration(i)*apart, 10, 8)
+		list[i].Timeout = patience
+	}
+	return list
+}
+
+func TestVerdictNamesTheRequestsThatWereAborted(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		run   run
+		state string
+		why   []string
+	}{
+		// One seat serves a third of what comes; patience keeps the queue at some fifteen.
+		{"for want of a seat", run{requests: hurried(500, 15*ms, 200*ms), seats: seats{max: 1}}, Overloaded, []string{"or just given up", "of 500 requests were aborted"}},
+		{"in a closed loop", run{requests: hurried(500, 15*ms, 200*ms), seats: seats{max: 1}}, Stable, []string{"of 500 requests were aborted"}},
+		{"in their steps", run{requests: hurried(500, 100*ms, 20*ms)}, Stable, []string{"500 of 500 requests were aborted by their clients, 0 of them after more time in the queue"}},
+		{"by nobody", run{requests: hurried(500, 100*ms, time.Second)}, Stable, []string{"as seen by arrivals"}},
+	} {
+		c.run.config.Open = c.name != "in a closed loop"
+		rep, _ := play(t, c.run)
+		identities(t, rep)
+		for _, why := range c.why {
+			if rep.Verdict.State != c.state || !strings.Contains(rep.Verdict.Why, why) {
+				t.Errorf("aborted %s: %+v, want %s: %s; %+v", c.name, rep.Verdict, c.state, why, rep.Requests)
+			}
+		}
+		if c.name == "by nobody" && strings.Contains(rep.Verdict.Why, "abort") {
+			t.Errorf("%+v", rep.Verdict)
+		}
+	}
+}
+
+func TestVerdictForgivesThoseWhoGaveUpBeforeTheQueueWasEmptyAgain(t *testing.T) {
+	var q line
+	for i := range 2000 { // now and then three come at once, and one of them goes
+		now := sim.Time(i) * 1e9
+		q.join(now)
+		if i%10 == 0 {
+			q.join(now)
+			q.join(now)
+			q.leave(now)
+			q.giveUp()
+			q.leave(now)
+		}
+		q.leave(now)
+	}
+	if v := q.verdict(true); v.State != Stable || q.gaveUp != 200 {
+		t.Errorf("%+v, %d gave up", v, q.gaveUp)
 	}
 }

@@ -25,6 +25,8 @@ type watch struct {
 	stale  int // steps to come that were in flight when a request lost its memory
 
 	use    usage
+	late   []spell            // steps that ended when nobody was left to wait for them
+	before scheduler.Counters // the scheduler's totals when the warm-up was over
 	tally  tally
 	census census
 }
@@ -36,17 +38,22 @@ func (w *watch) hooks() engine.Hooks {
 		FirstOut: w.firstOut, Gap: w.gap,
 		Preempted: func(_ sim.Time, l *engine.Life) { w.lose(l) },
 		Resumed:   func(_ sim.Time, l *engine.Life) { w.regain(l) },
-		Planned: func(_ sim.Time, p *scheduler.Plan) {
-			if !p.Empty() {
-				w.flying++
-			}
-		},
-		Ran: w.ran,
+		Planned:   w.planned,
+		Ran:       w.ran,
 	}
 	if w.r.perToken {
 		h.TokenOut = w.token
 	}
 	return h
+}
+
+func (w *watch) planned(now sim.Time, p *scheduler.Plan) {
+	if !p.Empty() {
+		w.flying++
+	}
+	if now < w.r.c.Warmup {
+		w.before = w.counters()
+	}
 }
 
 // stay returns what is kept of a life.
@@ -75,6 +82,7 @@ func (w *watch) arrived(now sim.Time, l *engine.Life) {
 		w.slots[l.Seq.ID] = l.Slot
 	}
 	w.census.enter(now)
+	w.settle()
 }
 
 func (w *watch) admitted(now sim.Time, l *engine.Life) {
@@ -88,13 +96,20 @@ func (w *watch) firstOut(_ sim.Time, l *engine.Life) {
 	st := w.stay(l)
 	st.emitted = true
 	st.first = waterline{by: w.sums, at: l.First}
-	w.tally.add(w.clock, w.r.origin, 1)
+	w.count(1)
 }
 
 func (w *watch) gap(gap time.Duration, n int) {
-	w.tally.add(w.clock, w.r.origin, n)
+	w.count(n)
 	if !w.r.perToken {
 		w.r.gaps.add(gap, n)
+	}
+}
+
+// count counts n tokens of the newest step, unless they belong to the warm-up.
+func (w *watch) count(n int) {
+	if w.clock >= w.r.c.Warmup {
+		w.tally.add(w.clock, w.r.origin, n)
 	}
 }
 
@@ -116,11 +131,19 @@ func (w *watch) finished(now sim.Time, l *engine.Life) {
 	if !st.started {
 		w.r.line.leave(now)
 	}
+	if l.Outcome.Status == workload.Aborted && lost(now, l) {
+		w.r.line.giveUp()
+	}
 	w.census.leave(now, st.arrived)
 	w.r.finish(l, st.row)
 	if l.Outcome.Status == workload.Completed && measured(l.Request.Arrival, w.r.c.Warmup) {
 		w.complete(st, l)
 	}
+}
+
+// lost reports whether an aborted request owes it to the queue: it waited there for longer than it was served, if at all.
+func lost(now sim.Time, l *engine.Life) bool {
+	return !l.Started || l.Scheduled.Sub(l.Queued) > now.Sub(l.Scheduled)
 }
 
 // complete measures a request that has all its tokens.
