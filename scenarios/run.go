@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
@@ -124,11 +123,12 @@ func (x *Experiment) open() bool {
 	return x.Workload.MaxConcurrency == 0
 }
 
-// frontend shares the streams out over the API processes.
 func (x *Experiment) frontend() engine.Frontend {
-	f := x.Profile.Frontend
-	servers := x.Scenario.Frontend.APIServers
-	return engine.Frontend{PerToken: f.PerToken, Servers: servers, Ingress: f.Ingress, PerStream: f.PerStream / time.Duration(servers)}
+	f := x.Scenario.Frontend
+	return engine.Frontend{
+		Servers: f.APIServers, PerRequest: f.PerRequest, PerToken: f.Tokenize, Ingress: f.Latency, PerChunk: f.PerChunk,
+		Interval: x.Scenario.Engine.StreamInterval,
+	}
 }
 
 // peak returns the FLOP/s that the linear layers could reach at best: those of the weights' format where the device has
