@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
@@ -76,6 +77,9 @@ func (e *Engine) Counts() Counts { return e.counts }
 func (e *Engine) Alive() int64 {
 	return e.counts.Submitted - e.counts.Completed - e.counts.Rejected - e.counts.Aborted
 }
+
+// Behind returns the longest that the chunks of a step have had to wait for the API processes.
+func (e *Engine) Behind() time.Duration { return e.desk.behind }
 
 // Err reports why the engine stopped, or nil. It stops when an invariant is violated: a bug, never the user's fault.
 func (e *Engine) Err() error { return e.err }

@@ -9,7 +9,8 @@ import (
 // Frontend is the part of a request's path that is not the engine: HTTP, tokenisation and hand-over on the way in,
 // detokenisation and streaming on the way out. Its API processes are servers with queues: on the way in each works on
 // one prompt after the other, on the way out on one chunk after the other. The two directions do not wait for each
-// other, since vLLM tokenises in a thread beside the loop that writes.
+// other, since vLLM tokenises in a thread beside the loop that writes. Tokens that wait are not merged into one chunk,
+// which a real process does once it is far behind: its answers come in lumps then, but not ever later.
 type Frontend struct {
 	Servers    int           // API processes; 0 means 1
 	PerRequest time.Duration // of an API process for each request: HTTP, chat template
@@ -28,6 +29,7 @@ type desk struct {
 	tokenisers []sim.Time    // when each process is done with the prompts that it was given
 	share      time.Duration // of PerChunk: what a chunk costs when all processes write at once
 	written    sim.Time      // when they are done with all chunks that they were given
+	behind     time.Duration // the longest that the chunks of a step have waited for their turn
 }
 
 func newDesk(f Frontend) desk {
@@ -50,7 +52,13 @@ func (d *desk) tokenise(now sim.Time, tokens int32) sim.Time {
 
 // turn returns when the processes turn to the chunks of a step that ends at end: at once, or when they are done with
 // those of the steps before.
-func (d *desk) turn(end sim.Time) sim.Time { return max(end, d.written) }
+func (d *desk) turn(end sim.Time) sim.Time {
+	if d.written <= end {
+		return end
+	}
+	d.behind = max(d.behind, d.written.Sub(end))
+	return d.written
+}
 
 // write notes that a step, to which the processes turned at instant turn, gave them so many chunks.
 func (d *desk) write(turn sim.Time, chunks int) {
