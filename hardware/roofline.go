@@ -105,7 +105,7 @@ func (r *Roofline) Cost(s Step) (c Cost) {
 	p.joules += r.power.idle * gaps
 	p.settle(&c, nanoseconds(r.network.hop(s.Tokens)))
 	seqs := float64(s.Seqs)
-	c.Exposed = nanoseconds(r.host.ExposedBase + r.host.ExposedPerSeq*seqs)
+	c.Exposed = nanoseconds(r.host.ExposedBase + r.host.ExposedPerSeq*seqs + r.host.ExposedPerSampled*float64(s.Sampled))
 	c.Host = nanoseconds(r.host.HiddenBase + r.host.HiddenPerSeq*seqs)
 	return c
 }

@@ -174,7 +174,7 @@ func (x *Experiment) inFlight() int {
 
 func (x *Experiment) scheduler(cache kvcache.Cache, named bool) scheduler.Scheduler {
 	limits := x.Limits
-	limits.Named = named
+	limits.Named = named || x.Scenario.Engine.StreamInterval > 1
 	switch s := x.Scenario.Scheduler; s.Name {
 	case "static":
 		return scheduler.Static(limits, scheduler.Batch{MaxBatch: s.MaxBatch, Timeout: s.Timeout, PadTo: s.PadTo, EarlyExit: s.EarlyExit}, cache)

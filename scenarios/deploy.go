@@ -402,11 +402,27 @@ func (x *deployment) host() {
 	if x.TP*x.PP > 1 {
 		x.Host.HiddenBase += x.profile.Workers.Seconds()
 	}
+	e := &x.s.Engine
+	x.Host.ExposedPerSampled = e.SamplingCost.Seconds() + e.ConstrainedDecoding.Share*e.ConstrainedDecoding.Cost.Seconds()
 	x.ExpertSkew = servedSkew(x.Model)
 	if !x.s.Explicit("frontend.api_servers") && x.s.Engine.APIServerCount > 0 {
 		x.s.Frontend.APIServers = x.s.Engine.APIServerCount
 	}
 	x.s.Engine.APIServerCount = x.s.Frontend.APIServers
+	x.frontend()
+}
+
+// frontend leaves to the profile what the scenario does.
+func (x *deployment) frontend() {
+	f, p := &x.s.Frontend, &x.profile.Frontend
+	for _, one := range []struct {
+		given *time.Duration
+		own   time.Duration
+	}{{&f.PerRequest, p.PerRequest}, {&f.Tokenize, p.PerToken}, {&f.Latency, p.Ingress}, {&f.PerChunk, p.PerChunk}} {
+		if *one.given == fromProfile {
+			*one.given = one.own
+		}
+	}
 }
 
 // validate lets the hardware package refuse what no such engine could be, and gives each refusal its place.

@@ -3,6 +3,7 @@ package scenarios
 var (
 	autoWord = []word{{"auto", 0}}
 	noneWord = []word{{"none", 0}}
+	autoTime = []word{{"auto", float64(fromProfile)}} // where zero is a time like any other
 )
 
 var generalFields = []field{
@@ -54,7 +55,11 @@ var serverFields = []field{
 	{path: "scheduler.early_exit", into: func(s *Scenario) any { return &s.Scheduler.EarlyExit }, def: "false", doc: "static: rows that have finished stop costing compute."},
 	{path: "cluster.replicas", def: "1", doc: "Engines that share the load."},
 	{path: "cluster.router", def: "round-robin", doc: "Which engine a request goes to."},
-	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; together they write the streams."},
+	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},
+	{path: "frontend.per_request", into: func(s *Scenario) any { return &s.Frontend.PerRequest }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each request, before its prompt: HTTP, chat template. Other requests wait for it. auto = as the engine profile has it, here and below."},
+	{path: "frontend.tokenize", into: func(s *Scenario) any { return &s.Frontend.Tokenize }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each token of a prompt; prompts wait for each other."},
+	{path: "frontend.latency", into: func(s *Scenario) any { return &s.Frontend.Latency }, def: "auto", words: autoTime, limit: notNegative, doc: "Everything else between client and scheduler, there and back; nobody waits for anybody."},
+	{path: "frontend.per_chunk", into: func(s *Scenario) any { return &s.Frontend.PerChunk }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process to detokenise and write one chunk of an answer; chunks wait for each other."},
 }
 
 var workloadFields = []field{

@@ -72,6 +72,9 @@ var knobs = []knob{
 	{"engine.gpu_memory_utilization", unless(func(s *Scenario) bool { return s.Engine.KVCacheMemoryBytes == 0 && s.Engine.NumGPUBlocksOverride == 0 }, "when the size of the KV pool is given")},
 	{"engine.kv_cache_memory_bytes", unless(func(s *Scenario) bool { return s.Engine.NumGPUBlocksOverride == 0 }, "beside num_gpu_blocks_override")},
 	{"engine.cudagraph_capture_sizes", unless(func(s *Scenario) bool { return !s.Engine.EnforceEager }, "with enforce_eager")},
+	{"engine.api_server_count", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
+	{"engine.constrained_decoding.cost", unless(func(s *Scenario) bool { return s.Engine.ConstrainedDecoding.Share > 0 }, "while engine.constrained_decoding.share is 0")},
+	{"frontend.api_servers", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 
 	{"scheduler.max_batch", unless(isStatic, "without static batching (scheduler: static)")},
 	{"scheduler.timeout", unless(isStatic, "without static batching (scheduler: static)")},
@@ -94,6 +97,12 @@ var knobs = []knob{
 	{"workload.output.", unless(notTrace, "with a trace, which has its own lengths")},
 	{"workload.prefix.", unless(notTrace, "with a trace")},
 	{"workload.prefix.groups", unless(func(s *Scenario) bool { return s.Workload.Prefix.Tokens > 0 }, "while workload.prefix.tokens is 0")},
+}
+
+// apiCosts reports whether the API processes have anything to share.
+func apiCosts(s *Scenario) bool {
+	f := &s.Frontend
+	return f.PerRequest != 0 || f.Tokenize != 0 || f.PerChunk != 0
 }
 
 func notTrace(s *Scenario) bool { return s.Workload.Arrivals.Name != "trace" }

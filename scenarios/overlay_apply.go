@@ -12,6 +12,9 @@ import (
 func (s *Scenario) WithConstants(c Constants) *Scenario {
 	other := *s
 	other.Overlay, other.overlay = "", &Overlay{Constants: c}
+	if c.has(FrontendLatency) {
+		other.Frontend.Latency = fromProfile // a given one would win
+	}
 	return &other
 }
 
@@ -19,7 +22,7 @@ func (s *Scenario) WithConstants(c Constants) *Scenario {
 func (x *Experiment) Constants() Constants {
 	c := Constants{
 		ExposedBase: x.Deployment.Host.ExposedBase, ExposedPerSeq: x.Deployment.Host.ExposedPerSeq,
-		FrontendLatency: x.Profile.Frontend.Ingress.Seconds(), BandwidthFraction: 1, FLOPFraction: 1,
+		FrontendLatency: x.Scenario.Frontend.Latency.Seconds(), BandwidthFraction: 1, FLOPFraction: 1,
 		KVBlocks: float64(x.Memory.Blocks),
 	}
 	if o := x.Scenario.overlay; o != nil {

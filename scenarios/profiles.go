@@ -32,11 +32,12 @@ type Profile struct {
 	Frontend Latency
 }
 
-// Latency is what the front end adds to a first token.
+// Latency is what the front end takes of its own time.
 type Latency struct {
-	PerToken  time.Duration // tokenisation, per token of the prompt; one prompt after the other in each API process
-	Ingress   time.Duration // HTTP both ways, hand-over
-	PerStream time.Duration // for each sequence of the step: one process writes the chunks one after the other
+	PerRequest time.Duration // of an API process, one request after the other
+	PerToken   time.Duration // tokenisation, per token of the prompt, in the same queue
+	Ingress    time.Duration // HTTP both ways, hand-over: nobody waits for anybody
+	PerChunk   time.Duration // detokenisation and writing; one chunk after the other in each API process
 }
 
 // A class of devices shares defaults. vLLM tells them apart by the total memory of the first GPU and by its name.
@@ -61,7 +62,7 @@ func classOf(d hardware.Device) class {
 }
 
 // What an engine costs beside the GPU's work: the host's part of a step, in seconds, and the front end's part of a first
-// token. At most four numbers per version were fitted: exposed base and slope, ingress, time per stream.
+// token. At most four numbers per version were fitted: exposed base and slope, ingress, time per chunk.
 //
 // vLLM 0.14 to 0.16: 26 served runs of five models on H100 (inference-sim's benchmark of 0.15.1), checked on others, on
 // A100 and on L40S. Until 0.13 a synchronous engine spends 0.9 ms a step on one GPU (Qwen3-8B on H100 with 0.11, GPUStack), about
@@ -90,7 +91,7 @@ func exposed(base, perSeq float64) hardware.Host {
 // latency returns a front end. Tokenisation takes 7.3 µs a token: the difference between first tokens of prompts of 1k
 // and 8k tokens (gpt-oss-120b, 0.21), and no less between 590 and 785 (0.15.1).
 func latency(ingress time.Duration) Latency {
-	return Latency{PerToken: 7300 * time.Nanosecond, Ingress: ingress, PerStream: 40 * time.Microsecond}
+	return Latency{PerToken: 7300 * time.Nanosecond, Ingress: ingress, PerChunk: 40 * time.Microsecond}
 }
 
 // workers is what a step on several GPUs costs the host in addition.

@@ -70,7 +70,7 @@ func naive(t *testing.T, x *Experiment) []reference.Token {
 		Scheduler: x.scheduler(cache, true), Cost: x.cost, Cache: cache,
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
-		PerToken: front.PerToken, Ingress: front.Ingress, PerStream: front.PerStream,
+		PerRequest: front.PerRequest, PerToken: front.PerToken, Interval: front.Interval, Ingress: front.Ingress, PerChunk: front.PerChunk,
 		Shared: func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
 	}).Tokens
 }

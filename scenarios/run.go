@@ -78,7 +78,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	if err := recorder.Flush(); err != nil {
 		return nil, fmt.Errorf("the rows of requests could not be written: %w", err)
 	}
-	return x.result(recorder.Report(k.Now())), nil
+	return x.result(recorder.Report(k.Now()), e.Behind()), nil
 }
 
 // play runs the kernel to the end of the workload, or to the horizon.
@@ -100,12 +100,12 @@ func (x *Experiment) play(ctx context.Context, k *sim.Kernel, e *engine.Engine) 
 	return nil
 }
 
-func (x *Experiment) result(report metrics.Report) *Result {
+func (x *Experiment) result(report metrics.Report, behind time.Duration) *Result {
 	outside, provenance := x.outside(&report), x.Provenance
 	if len(outside) > 0 {
 		provenance = provenance.beyond()
 	}
-	report.Warnings = append([]string{}, slices.Concat(x.Warnings, outside, report.Warnings)...) // never null in JSON
+	report.Warnings = append([]string{}, slices.Concat(x.Warnings, outside, x.frontendWarnings(behind), report.Warnings)...) // never null in JSON
 	return &Result{
 		Name: x.Scenario.Name, Seed: x.Scenario.Seed, Version: Version,
 		Provenance: provenance, Config: x.Scenario.Map(), Report: report,
@@ -124,11 +124,25 @@ func (x *Experiment) open() bool {
 	return x.Workload.MaxConcurrency == 0
 }
 
-// frontend shares the streams out over the API processes.
 func (x *Experiment) frontend() engine.Frontend {
-	f := x.Profile.Frontend
-	servers := x.Scenario.Frontend.APIServers
-	return engine.Frontend{PerToken: f.PerToken, Servers: servers, Ingress: f.Ingress, PerStream: f.PerStream / time.Duration(servers)}
+	f := x.Scenario.Frontend
+	return engine.Frontend{
+		Servers: f.APIServers, PerRequest: f.PerRequest, PerToken: f.Tokenize, Ingress: f.Latency, PerChunk: f.PerChunk,
+		Interval: x.Scenario.Engine.StreamInterval,
+	}
+}
+
+// lateChunks is how long tokens may wait to be written before anybody is told: longer than a reader notices.
+const lateChunks = 200 * time.Millisecond
+
+// frontendWarnings tells when not the engine but its API processes were the bottleneck.
+func (x *Experiment) frontendWarnings(behind time.Duration) []string {
+	if behind < lateChunks {
+		return nil
+	}
+	f := &x.Scenario.Frontend
+	return []string{fmt.Sprintf("tokens waited up to %v to be written: %d API process(es) write at most %.0f chunks/s; raise api_server_count or stream_interval",
+		behind.Round(time.Millisecond), f.APIServers, float64(f.APIServers)/f.PerChunk.Seconds())}
 }
 
 // peak returns the FLOP/s that the linear layers could reach at best: those of the weights' format where the device has

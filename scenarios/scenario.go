@@ -82,6 +82,15 @@ type Engine struct {
 	KVOffloadingSize                          float64 // GiB of host memory on all GPUs together; 0: none
 	PreemptionMode                            string  // V0: "swap", or "" and "recompute"
 	SwapSpace                                 float64 // V0: GiB of host memory per GPU
+	StreamInterval                            int     // tokens in a chunk
+	ConstrainedDecoding                       ConstrainedDecoding
+	SamplingCost                              time.Duration // of each token sampled, beyond the plain sampler's
+}
+
+// ConstrainedDecoding is answers that must follow a grammar: what share of them, and what a token of theirs costs the host.
+type ConstrainedDecoding struct {
+	Share float64
+	Cost  time.Duration
 }
 
 // Scheduler names the policy that forms batches.
@@ -95,8 +104,12 @@ type Scheduler struct {
 
 // Frontend is what stands between the client and the engine.
 type Frontend struct {
-	APIServers int
+	APIServers                              int
+	PerRequest, Tokenize, Latency, PerChunk time.Duration // fromProfile: the engine profile's
 }
+
+// fromProfile stands for a time that is left to the engine profile.
+const fromProfile time.Duration = -1
 
 // Workload is the load, as a benchmark client makes it.
 type Workload struct {

@@ -49,6 +49,7 @@ func knobs() []knob {
 		{"async-scheduling", "", "engine.async_scheduling", "plan a step while the one before runs"},
 		{"enforce-eager", "", "engine.enforce_eager", "run without CUDA graphs"},
 		{"api-server-count", "N", "engine.api_server_count", "processes that tokenise and stream"},
+		{"stream-interval", "N", "engine.stream_interval", "tokens in a streamed chunk"},
 		{"kv-offloading-size", "GIB", "engine.kv_offloading_size", "host memory that keeps copies of KV blocks, of all GPUs together"},
 		{"preemption-mode", "MODE", "engine.preemption_mode", "recompute or swap (vLLM V0: --scheduler continuous)"},
 		{"swap-space", "GIB", "engine.swap_space", "host memory to swap to, per GPU (vLLM V0)"},

@@ -20,6 +20,7 @@ import (
 // validateFlags say what to compare and how to show it.
 type validateFlags struct {
 	kind, format, filter, output string
+	summary                      bool
 }
 
 func newValidate(e *env) *cobra.Command {
@@ -30,6 +31,7 @@ func newValidate(e *env) *cobra.Command {
 		Long: "Run measured runs of real engines again and say how far off the predictions are. Without a file it takes the table that is\n" +
 			"built in: published runs of vLLM, each with its source. A file of your own has the same columns;\n" +
 			"rows that cannot be run are reported with the reason.\n\n" +
+			"Where clients gave up, the notes of a row say so, as in \"client gave up after 300 s\", and they do so again.\n\n" +
 			"With --kind requests the file holds one row a request, and the settings of the server stand in a file beside it whose\n" +
 			"name ends in _summary.csv in place of _requests.csv.",
 		Example: "  servesim validate\n" +
@@ -49,6 +51,7 @@ func newValidate(e *env) *cobra.Command {
 	f.StringVar(&v.kind, "kind", "runs", "what the file holds: `runs`, one a row, or requests")
 	f.StringVar(&v.format, "format", "table", "`table`, json or markdown")
 	f.StringVar(&v.filter, "filter", "", "compare only rows whose columns match the `LIST`, e.g. 'gpu=H100*,compare=all'")
+	f.BoolVar(&v.summary, "summary", false, "leave out single rows and ratios between them")
 	f.StringVarP(&v.output, "output", "o", "", "write the report to `FILE` instead of standard output")
 	return c
 }
@@ -56,6 +59,9 @@ func newValidate(e *env) *cobra.Command {
 func (v *validateFlags) run(ctx context.Context, e *env, file string) error {
 	if err := checkFormat(v.format, "table", "json", "markdown"); err != nil {
 		return err
+	}
+	if v.summary && v.format == "json" {
+		return usagef("--summary has no effect on --format json: take the keys summary and by")
 	}
 	r, err := v.validate(ctx, file)
 	if err != nil {
@@ -102,9 +108,9 @@ func (v *validateFlags) write(w io.Writer, r *measured.Report) error {
 	case "json":
 		return report.ValidationJSON(w, r)
 	case "markdown":
-		return report.ValidationMarkdown(w, r)
+		return report.ValidationMarkdown(w, r, v.summary)
 	}
-	return report.Validation(w, r)
+	return report.Validation(w, r, v.summary)
 }
 
 func openTable(file string) (*measured.Table, error) {

@@ -16,7 +16,13 @@ var embeddedSettings string
 
 // Embedded returns the table that ships with the program: 141 published runs of vLLM 0.11 to 0.21. Each row names its
 // source.
-func Embedded() (*Table, error) { return ReadTable("measured.csv", strings.NewReader(embeddedRuns)) }
+func Embedded() (*Table, error) {
+	t, err := ReadTable("measured.csv", strings.NewReader(embeddedRuns))
+	if t != nil {
+		t.embedded = true
+	}
+	return t, err
+}
 
 // EmbeddedLogs returns the logs that ship with the program: two runs of vLLM 0.19, request by request, published with
 // LLMServingSim.

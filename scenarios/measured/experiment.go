@@ -181,7 +181,7 @@ func (r *Row) load() []setting {
 			setting{"workload.prefix.groups", whole(r.PrefixGroups)}, setting{"workload.prefix.tokens", whole(r.PrefixTokens)},
 			setting{"workload.prefix.distinct", whole(r.DistinctPrompts)})
 	}
-	return append(s,
+	return append(s, setting{"workload.timeout", r.patience()},
 		setting{"workload.prompt", length(r.Lengths, r.PromptTokens-float64(r.PrefixTokens), r.PromptRange)},
 		setting{"workload.output", length(r.Lengths, r.OutputTokens, r.OutputRange)})
 }

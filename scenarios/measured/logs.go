@@ -129,7 +129,7 @@ func (l *Logs) Validate(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder()
+	b := newBuilder(false)
 	for i := range l.Runs {
 		r := &l.Runs[i]
 		if all[i].skipped != "" {

@@ -12,7 +12,8 @@ type Report struct {
 	Rows    []Comparison       `json:"rows"`
 	Skipped []Skip             `json:"skipped"`
 	Summary map[string]Summary `json:"summary"` // of what is judged, by metric
-	// By holds the same for parts of the table: by gpu, model_class, engine_version and arrival, then by the value of
+	// By holds the same for parts of the table: by gpu, model_class, engine_version and arrival, and of the
+	// built-in table by whether constants were fitted to the row, then by the value of
 	// that, then by metric.
 	By       map[string]map[string]map[string]Summary `json:"by"`
 	Capacity []Comparison                             `json:"capacity"` // of the KV pool, where the engine reported it
@@ -50,9 +51,10 @@ func compare(id, metric string, measured, predicted float64) Comparison {
 
 // A builder collects a report row by row.
 type builder struct {
-	r      Report
-	errors map[string]*errorsBy // of the whole and of its parts
-	ran    []ran
+	r        Report
+	errors   map[string]*errorsBy // of the whole and of its parts
+	ran      []ran
+	embedded bool // the table is the built-in one
 }
 
 // A ran is a row that was run, for ratios.
@@ -62,10 +64,11 @@ type ran struct {
 	device string
 }
 
-func newBuilder() *builder {
+func newBuilder(embedded bool) *builder {
 	return &builder{
-		r:      Report{Rows: []Comparison{}, Skipped: []Skip{}, Capacity: []Comparison{}, Ratios: []Ratio{}, Notes: []string{}},
-		errors: make(map[string]*errorsBy),
+		embedded: embedded,
+		r:        Report{Rows: []Comparison{}, Skipped: []Skip{}, Capacity: []Comparison{}, Ratios: []Ratio{}, Notes: []string{}},
+		errors:   make(map[string]*errorsBy),
 	}
 }
 
@@ -112,6 +115,9 @@ func (b *builder) compared(c Comparison, r *Row, device string) {
 	b.count(classColumn, r.Class(), c)
 	b.count("engine_version", r.EngineVersion, c)
 	b.count("arrival", r.Arrival, c)
+	if in := r.inFit(); in != "" && b.embedded {
+		b.count(fitPart, in, c)
+	}
 }
 
 // predicted returns the simulated value of a metric. The mean time per token is over requests; where all answers have the same

@@ -1,7 +1,10 @@
 package measured
 
 import (
+	"strings"
+
 	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/scenarios"
 )
 
 // A Row is one measured run: everything needed to run it again, and what was measured. Zero numbers and empty texts are
@@ -102,6 +105,21 @@ func (r *Row) Class() string {
 		return "moe"
 	}
 	return "dense"
+}
+
+// patience returns how long the client waited for an answer, which the notes tell of runs in which it gave up, as
+// "client gave up after 300 s"; "" where they do not.
+func (r *Row) patience() string {
+	_, after, _ := strings.Cut(r.Notes, "gave up after ")
+	words := strings.Fields(after)
+	if len(words) < 2 {
+		return ""
+	}
+	span := words[0] + strings.TrimRight(words[1], ".,;)")
+	if d, err := scenarios.ParseDuration(span); err != nil || d <= 0 {
+		return ""
+	}
+	return span
 }
 
 // open reports whether requests come whether or not the server keeps up.

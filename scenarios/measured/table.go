@@ -11,6 +11,8 @@ import (
 type Table struct {
 	Name string // of the file, for messages
 	Rows []Row
+
+	embedded bool // the built-in table
 }
 
 // columns are those that mean something; any others are read over.

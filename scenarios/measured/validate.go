@@ -23,7 +23,7 @@ func (t *Table) Validate(ctx context.Context, keep Filter) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder()
+	b := newBuilder(t.embedded)
 	for i := range t.Rows {
 		if keep.Keeps(&t.Rows[i]) {
 			b.add(&t.Rows[i], &outcomes[i])
@@ -105,8 +105,12 @@ func (t *Table) runGroup(ctx context.Context, rows []int, outcomes []outcome) er
 func (o *outcome) note(r *Row, x *scenarios.Experiment) {
 	o.device, o.planned = x.Deployment.Device.Name, x.Memory.Tokens()
 	q := o.result.Report.Requests
-	if q.Completed < q.Submitted {
-		o.skipped = fmt.Sprintf("%d of %d requests were not answered", q.Submitted-q.Completed, q.Submitted)
+	lost := q.Submitted - q.Completed
+	if r.patience() != "" {
+		lost -= q.Aborted // the clients of the measured run gave up, too
+	}
+	if lost > 0 || q.Completed == 0 {
+		o.skipped = fmt.Sprintf("%d of %d requests were not answered", lost, q.Submitted)
 		if rejections := o.result.Report.Rejections; len(rejections) > 0 {
 			o.skipped += ": " + rejections[0].Reason
 		}

@@ -41,6 +41,7 @@ func (e *Engine) beatEnds(f *flight) {
 		e.ran = e.report(f)
 		h(&e.ran)
 	}
-	e.gaps(f.end.Sub(e.lastEnd), f.plan.Members)
-	e.lastEnd, e.beat = f.end, f.plan.Beat
+	f.out = e.desk.turn(f.end)
+	e.gaps(f.out.Sub(e.lastOut), f.plan.Members)
+	e.over(f, f.plan.Members)
 }

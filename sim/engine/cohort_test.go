@@ -47,7 +47,7 @@ func newGamut(seed uint64) gamut {
 		Priority: r.IntN(4) == 0, AsyncScheduling: r.IntN(2) == 0,
 	}
 	if r.IntN(3) == 0 {
-		g.frontend = engine.Frontend{Ingress: time.Duration(r.IntN(3000)), PerStream: time.Duration(r.IntN(40))}
+		g.frontend = engine.Frontend{Ingress: time.Duration(r.IntN(3000)), PerRequest: time.Duration(r.IntN(200)), PerChunk: time.Duration(r.IntN(60)), Servers: 1 + r.IntN(2)}
 	}
 	var at sim.Time
 	pace := pick(200, 3000, 60_000)

@@ -49,12 +49,3 @@ type Host struct {
 	// it is a load's.
 	Copy hardware.Cost
 }
-
-// Frontend is the part of a request's path that is not the engine: HTTP, tokenisation and hand-over on the way in,
-// streaming on the way out.
-type Frontend struct {
-	PerToken  time.Duration // tokenisation, per token of the prompt; each API process works on one prompt after the other
-	Servers   int           // API processes; 0 means 1
-	Ingress   time.Duration // from there to the scheduler's queue, and all else that does not depend on the prompt
-	PerStream time.Duration // added to a first token for each sequence in its step: one process writes their chunks in turn
-}

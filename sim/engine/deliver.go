@@ -9,16 +9,18 @@ import (
 	"github.com/servesim/servesim/sim/workload"
 )
 
-// deliver hands out the step's tokens in batch order and ends the answers that are complete.
+// deliver hands out the step's tokens in batch order, ends the answers that are complete, and returns how many chunks
+// that makes.
 //
 // The sequences that the plan leaves unnamed got one token each, as in the step before: nothing is done for any of
 // them but those whose answer ends. What they have received is worked out when somebody asks (see catchUp).
-func (e *Engine) deliver(f *flight) {
+func (e *Engine) deliver(f *flight) (chunks int) {
 	p := f.plan
-	if e.c.Hooks.TokenOut != nil && p.Members > 0 {
-		e.fail("every token is named", "a hook wants each token, but the scheduler leaves %d sequences unnamed", p.Members)
+	if p.Members > 0 && (e.c.Hooks.TokenOut != nil || e.desk.Interval > 1) {
+		e.fail("every token is named", "a hook or the stream interval needs each token, but the scheduler leaves %d sequences unnamed", p.Members)
 	}
-	e.gaps(f.end.Sub(e.lastEnd), p.Members-e.ghosts)
+	chunks = p.Members - e.ghosts
+	e.gaps(f.out.Sub(e.lastOut), chunks)
 	e.ending = e.ending[:0]
 	if p.Members > 0 {
 		e.ending = e.endings.Due(p.Beat, e.ending)
@@ -43,10 +45,14 @@ func (e *Engine) deliver(f *flight) {
 			continue // it ended a step ago; an asynchronous engine learns too late
 		}
 		e.catchUp(l)
-		if l.Emitted == 0 {
-			l.lag = time.Duration(p.Step.Seqs) * e.c.Frontend.PerStream
+		if l.held++; !e.desk.due(l) {
+			continue
 		}
-		at := f.end.Add(l.lag)
+		chunks++
+		if l.Emitted == 0 {
+			l.lag = e.desk.lag(p.Step.Seqs)
+		}
+		at := f.out.Add(l.lag)
 		if l.Emitted > 0 {
 			if g := at.Sub(l.Last); g != gap {
 				e.gaps(gap, same)
@@ -63,6 +69,7 @@ func (e *Engine) deliver(f *flight) {
 	for _, l := range unnamed {
 		e.lastUnnamed(l, f)
 	}
+	return chunks
 }
 
 // unname notes that from the next beat on the life gets a token in every beat, and files it under the one that ends its
@@ -81,7 +88,7 @@ func (e *Engine) catchUp(l *life) {
 	}
 	if n := e.beat - l.joined; n > 0 {
 		l.Emitted += int32(n)
-		l.Last = e.lastEnd.Add(l.lag)
+		l.Last = e.beatOut.Add(l.lag)
 	}
 	l.joined = -1
 	e.endings.Unhang(&l.peg)
@@ -90,7 +97,8 @@ func (e *Engine) catchUp(l *life) {
 // lastUnnamed delivers the last token of an unnamed life.
 func (e *Engine) lastUnnamed(l *life, f *flight) {
 	e.catchUp(l)
-	e.emit(l, f.end.Add(l.lag), f.number)
+	l.held++
+	e.emit(l, f.out.Add(l.lag), f.number)
 }
 
 func (e *Engine) gaps(gap time.Duration, n int) {
@@ -99,9 +107,10 @@ func (e *Engine) gaps(gap time.Duration, n int) {
 	}
 }
 
-// emit delivers one token, which reaches the client at instant at.
+// emit delivers one chunk, which reaches the client at instant at.
 func (e *Engine) emit(l *life, at sim.Time, number int64) {
-	l.Emitted++
+	l.Emitted += l.held
+	l.held = 0
 	l.Last = at
 	now := e.kernel.Now()
 	if l.Emitted == 1 {
@@ -121,7 +130,15 @@ func (e *Engine) emit(l *life, at sim.Time, number int64) {
 		h(now, &l.Life)
 	}
 	if l.Emitted == l.want {
-		e.end(l, workload.Outcome{Status: workload.Completed, At: at})
+		e.end(l, l.outcome(at))
 		e.drop(l)
 	}
+}
+
+// outcome is how an answer ends whose last chunk is there at instant at: in vain, if its client has given up by then.
+func (l *life) outcome(at sim.Time) workload.Outcome {
+	if r := l.Request; r.Timeout > 0 && at > r.Arrival.Add(r.Timeout) {
+		return workload.Outcome{Status: workload.Aborted, At: r.Arrival.Add(r.Timeout)}
+	}
+	return workload.Outcome{Status: workload.Completed, At: at}
 }

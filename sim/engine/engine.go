@@ -21,14 +21,16 @@ type Engine struct {
 	freeIDs []int32      // IDs whose life is over
 	retired []retirement // lives that are over, but may still be named by a plan in flight
 
-	tokenisers []sim.Time // when each API process is done with the prompts that it was given
+	desk desk // the API processes
 
 	flying  pipeline
 	coaster scheduler.Coaster // the scheduler, if it can coast
 	ran     Ran               // scratch of the hook
 	stages  []sim.Time        // when each pipeline stage becomes free
 	lastEnd sim.Time          // end of the newest completed step
+	lastOut sim.Time          // when the API processes turned to its chunks
 	beat    int64             // newest completed beat of the scheduler's cohort
+	beatOut sim.Time          // when the API processes turned to the chunks of the step that took it
 	endings sim.Wheel[life]   // unnamed lives by the beat in which their answers end by themselves
 	ending  []*life           // scratch
 	ghosts  int               // unnamed lives that were given up since the last drain: the batch at the head still counts them
@@ -59,7 +61,7 @@ func New(k *sim.Kernel, c Config) *Engine {
 	c.InFlight = max(c.InFlight, 1)
 	c.Stages = max(c.Stages, 1)
 	e := &Engine{kernel: k, c: c, stages: make([]sim.Time, c.Stages), asleep: true, alarmAt: sim.Never, flying: newPipeline(c.InFlight)}
-	e.tokenisers = make([]sim.Time, max(c.Frontend.Servers, 1))
+	e.desk = newDesk(c.Frontend)
 	e.loader, _ = c.Scheduler.(scheduler.Loader)
 	e.looping, e.landing = e.loop, e.land
 	if len(e.stages) == 1 {
@@ -76,6 +78,9 @@ func (e *Engine) Alive() int64 {
 	return e.counts.Submitted - e.counts.Completed - e.counts.Rejected - e.counts.Aborted
 }
 
+// Behind returns the longest that the chunks of a step have had to wait for the API processes.
+func (e *Engine) Behind() time.Duration { return e.desk.behind }
+
 // Err reports why the engine stopped, or nil. It stops when an invariant is violated: a bug, never the user's fault.
 func (e *Engine) Err() error { return e.err }
 
@@ -87,7 +92,7 @@ func (e *Engine) Submit(r *workload.Request, done func(workload.Outcome)) {
 	if h := e.c.Hooks.Arrived; h != nil {
 		h(now, &l.Life)
 	}
-	tokenised := e.tokenise(now, r.Tokens)
+	tokenised := e.desk.tokenise(now, r.Tokens)
 	if reason := e.refuse(l); reason != "" {
 		e.end(l, workload.Outcome{Status: workload.Rejected, Reason: reason, At: now})
 		e.retire(l)
@@ -103,19 +108,6 @@ func (e *Engine) Submit(r *workload.Request, done func(workload.Outcome)) {
 	}
 	e.inbox = slices.Insert(e.inbox, at, l)
 	e.wakeAt(l.Queued)
-}
-
-// tokenise gives a prompt to the API process that is free first and returns when it is done with it.
-func (e *Engine) tokenise(now sim.Time, tokens int32) sim.Time {
-	first := 0
-	for i, free := range e.tokenisers {
-		if free < e.tokenisers[first] {
-			first = i
-		}
-	}
-	done := max(e.tokenisers[first], now).Add(time.Duration(tokens) * e.c.Frontend.PerToken)
-	e.tokenisers[first] = done
-	return done
 }
 
 // refuse says why a request can never be served, or "". The first checks are those of vLLM's API server, which answers

@@ -243,7 +243,7 @@ func TestAClientThatGivesUpIsCountedAndItsPlaceIsFreed(t *testing.T) {
 }
 
 func TestTheFrontEndDelaysWhatItShould(t *testing.T) {
-	b := newBench(engine.Config{Frontend: engine.Frontend{Ingress: 7, PerStream: 2}})
+	b := newBench(engine.Config{Frontend: engine.Frontend{Ingress: 7, PerChunk: 2}})
 	b.send(0, workload.Request{Tokens: 8, Output: 3})
 	b.send(0, workload.Request{Tokens: 8, Output: 3})
 	b.run(t)

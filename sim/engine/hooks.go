@@ -17,7 +17,7 @@ type Life struct {
 	Queued    sim.Time // joined the scheduler's waiting queue
 	Scheduled sim.Time // first scheduled; valid once Started
 	First     sim.Time // first output token; valid once Emitted > 0
-	Last      sim.Time // newest output token
+	Last      sim.Time // newest chunk of output tokens
 	Emitted   int32    // output tokens delivered
 	Started   bool
 	Slot      int32 // small, dense, reused after the life ends: an index for observers' own arrays
@@ -41,8 +41,8 @@ type Hooks struct {
 	FirstOut  func(now sim.Time, l *Life)           // its first token reached the client; called after Ran of that step
 	Resumed   func(now sim.Time, l *Life)           // its first token after a preemption; called after Ran of that step
 	Preempted func(now sim.Time, l *Life)           // lost its memory
-	Gap       func(gap time.Duration, n int)        // n consecutive tokens reached their clients `gap` after their predecessors
-	TokenOut  func(now sim.Time, l *Life)           // every token; costs a call each, for traces and tests
+	Gap       func(gap time.Duration, n int)        // n consecutive chunks reached their clients `gap` after their predecessors
+	TokenOut  func(now sim.Time, l *Life)           // every chunk: with a stream interval of 1, every token; costs a call each, for traces and tests
 	Finished  func(now sim.Time, l *Life)           // completed, rejected or aborted: see l.Outcome
 	Planned   func(now sim.Time, p *scheduler.Plan) // a plan was made, perhaps an empty one
 	Ran       func(r *Ran)                          // a step completed, before its tokens are delivered

@@ -19,8 +19,9 @@ type life struct {
 	joined int64         // beats when it went unnamed; -1: plans name it
 	peg    peg           // files it under the beat in which its answer ends by itself
 	ready  sim.Time      // when its newest token leaves the last pipeline stage; kept with several stages only
-	lag    time.Duration // from the end of a step to its token's arrival at the client
+	lag    time.Duration // from the turn of a step's chunks to its own chunk's arrival at the client
 	want   int32         // tokens at which the answer ends
+	held   int32         // tokens made, but held back until they make a chunk
 	lost   int64         // plans made when it was last preempted; 0: not since its newest token
 	queued bool          // the scheduler holds the sequence
 	ended  bool          // the client has its outcome

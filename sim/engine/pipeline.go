@@ -11,7 +11,8 @@ type flight struct {
 	plan       *scheduler.Plan // nil: the scheduler found nothing to do
 	cost       hardware.Cost
 	start, end sim.Time
-	number     int64 // counts plans from 1
+	out        sim.Time // once it has ended: when the API processes turn to its chunks
+	number     int64    // counts plans from 1
 }
 
 // A pipeline holds the batches in flight, oldest first, in a ring that is larger than it ever needs to be: a flight that

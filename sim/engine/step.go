@@ -168,10 +168,19 @@ func (e *Engine) complete() {
 		h(&e.ran)
 	}
 	done := e.shift()
-	e.deliver(done)
-	e.lastEnd, e.beat = done.end, done.plan.Beat
+	done.out = e.desk.turn(done.end)
+	e.over(done, e.deliver(done))
 	if e.c.Check {
 		e.verify(done)
+	}
+}
+
+// over notes that a step, which made so many chunks, is the newest.
+func (e *Engine) over(f *flight, chunks int) {
+	e.desk.write(f.out, chunks)
+	e.lastEnd, e.lastOut = f.end, f.out
+	if f.plan.Beat > e.beat {
+		e.beat, e.beatOut = f.plan.Beat, f.out
 	}
 }
 

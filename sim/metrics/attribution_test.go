@@ -18,7 +18,7 @@ func close6(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 func TestALoneRequestsTimeGoesWhereItsStepsWent(t *testing.T) {
 	rep, _ := play(t, run{
 		requests: []workload.Request{ask(0, 10, 5)},
-		frontend: engine.Frontend{Ingress: 3 * ms, PerStream: ms},
+		frontend: engine.Frontend{Ingress: 3 * ms, PerChunk: ms},
 	})
 	a, ttft, tpot := rep.Attribution, 3+14+1., 4.1
 	if rep.Latency.TTFT.Mean != ttft || !close6(rep.Latency.TPOT.Mean, tpot) {
@@ -100,7 +100,7 @@ func TestAPreemptionIsTheWholeGapAroundIt(t *testing.T) {
 		rep, rec := play(t, run{
 			requests: []workload.Request{ask(0, 10, 8), ask(0, 10, 30)}, async: async,
 			seats: seats{evict: map[int64]int32{0: 5}}, spy: watchTokens(&gap),
-			frontend: engine.Frontend{PerStream: ms},
+			frontend: engine.Frontend{PerChunk: ms},
 		})
 		identities(t, rep)
 		pooledGaps(t, rec)

@@ -141,7 +141,7 @@ func TestReportsObeyTheirIdentities(t *testing.T) {
 			{name: "plain"},
 			{name: "async", run: run{async: true}},
 			{name: "pipeline", run: run{stages: 3}},
-			{name: "frontend", run: run{frontend: engine.Frontend{Ingress: 3 * ms, PerStream: ms}}},
+			{name: "frontend", run: run{frontend: engine.Frontend{Ingress: 3 * ms, PerChunk: ms}}},
 			{name: "impatient", impatient: true, inexact: true},
 			{name: "impatient per token", impatient: true, run: run{config: Config{PerToken: true}}},
 			{name: "warm-up", impatient: true, run: run{config: Config{Warmup: sim.Time(2 * time.Second)}}},

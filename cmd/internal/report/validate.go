@@ -20,28 +20,48 @@ func ValidationJSON(w io.Writer, r *measured.Report) error {
 	return out.Encode(r)
 }
 
-// Validation writes a comparison with measured runs as plain text.
-func Validation(w io.Writer, r *measured.Report) error {
-	return validation(w, r, func(title string) string { return title + "\n" }, Table.Text)
+// Validation writes a comparison with measured runs as plain text: all of it, or only the summary.
+func Validation(w io.Writer, r *measured.Report, summary bool) error {
+	return inStyle{func(title string) string { return title + "\n" }, Table.Text}.validation(w, r, summary)
 }
 
 // ValidationMarkdown writes it as Markdown.
-func ValidationMarkdown(w io.Writer, r *measured.Report) error {
-	return validation(w, r, func(title string) string { return "### " + title + "\n\n" }, Table.Markdown)
+func ValidationMarkdown(w io.Writer, r *measured.Report, summary bool) error {
+	return inStyle{func(title string) string { return "### " + title + "\n\n" }, Table.Markdown}.validation(w, r, summary)
 }
 
-func validation(w io.Writer, r *measured.Report, heading func(string) string, render func(Table, io.Writer) error) error {
-	for i, part := range []struct {
-		title string
-		table Table
-	}{
+// A titled table is one part of a report.
+type titled struct {
+	title string
+	table Table
+}
+
+// shownParts lists the parts of a comparison. Its summary leaves out single rows, but for those that were not run.
+func shownParts(r *measured.Report, summary bool) []titled {
+	short := []titled{
 		{"error of the predictions that are judged, percent of the measured value", summaryTable(r)},
 		{"the same by part of the table: median / mean / p90 (signed median), percent", partsTable(r)},
+	}
+	skipped := titled{"not run", skipTable(r)}
+	if summary {
+		return append(short, skipped)
+	}
+	return append(short, []titled{
 		{"row by row: measured → predicted, error in percent; in brackets: printed, not judged", rowsTable(r)},
 		{"KV capacity as the engine reported it, tokens", capacityTable(r)},
 		{"ratios of output tokens/s between rows that differ in one setting", ratioTable(r)},
-		{"not run", skipTable(r)},
-	} {
+		skipped,
+	}...)
+}
+
+// inStyle is how headings and tables are written.
+type inStyle struct {
+	heading func(string) string
+	render  func(Table, io.Writer) error
+}
+
+func (s inStyle) validation(w io.Writer, r *measured.Report, summary bool) error {
+	for i, part := range shownParts(r, summary) {
 		if len(part.table.Rows) == 0 {
 			continue
 		}
@@ -49,10 +69,10 @@ func validation(w io.Writer, r *measured.Report, heading func(string) string, re
 		if i > 0 {
 			gap = "\n"
 		}
-		if _, err := io.WriteString(w, gap+heading(part.title)); err != nil {
+		if _, err := io.WriteString(w, gap+s.heading(part.title)); err != nil {
 			return err
 		}
-		if err := render(part.table, w); err != nil {
+		if err := s.render(part.table, w); err != nil {
 			return err
 		}
 	}

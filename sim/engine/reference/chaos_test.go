@@ -52,7 +52,7 @@ func newWild(seed uint64) wild {
 		Scheduler: reference.NewScheduler(l, w.pool), Cache: w.pool, Async: async, Stages: stages, InFlight: stages,
 		Cost:        constant{Device: 10 * ms, Host: time.Duration(r.IntN(20)) * ms, Hop: time.Duration(stages-1) * ms},
 		MaxModelLen: l.MaxModelLen, Blocks: l.NumGPUBlocks - 1, BlockSize: 16,
-		Ingress: time.Duration(r.IntN(5)) * ms, PerStream: time.Duration(r.IntN(3)) * ms / 10, Check: true,
+		Ingress: time.Duration(r.IntN(5)) * ms, PerChunk: time.Duration(r.IntN(3)) * ms / 10, Check: true,
 	}
 	if async {
 		w.config.InFlight++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
@@ -41,7 +42,11 @@ func fast(t *testing.T, w wild, s scheduler.Scheduler, cache kvcache.Cache) refe
 	e := engine.New(k, engine.Config{
 		Scheduler: s, Cost: w.config.Cost, InFlight: w.config.InFlight, Async: w.config.Async, Stages: w.config.Stages,
 		MaxModelLen: w.config.MaxModelLen, Blocks: w.config.Blocks, BlockSize: w.config.BlockSize,
-		Frontend: engine.Frontend{Ingress: w.config.Ingress, PerStream: w.config.PerStream}, Hooks: hooks, Check: true,
+		Frontend: engine.Frontend{
+			PerRequest: w.config.PerRequest, PerToken: w.config.PerToken, Ingress: w.config.Ingress,
+			PerChunk: w.config.PerChunk, Interval: w.config.Interval,
+		},
+		Hooks: hooks, Check: true,
 	})
 	for i, r := range w.reqs {
 		k.At(r.Arrival, sim.Arrive, func() { e.Submit(r, func(o workload.Outcome) { log.Outcomes[i] = o }) })
@@ -86,23 +91,32 @@ func differ(t *testing.T, seed uint64, w wild, got, want reference.Log) {
 	}
 }
 
+// newBusy is newWild with a front end that may be too slow for its engine, and with chunks of several tokens.
+func newBusy(seed uint64) wild {
+	w := newWild(seed)
+	w.config.Interval = int(1 + seed%3)
+	w.config.PerRequest, w.config.PerToken = time.Duration(seed%7)*ms, time.Duration(seed%5)*ms/100
+	w.config.PerChunk += time.Duration(seed%4) * ms * 3 / 2
+	return w
+}
+
 func TestTheFastLoopGivesTheSameAnswers(t *testing.T) {
 	for seed := range uint64(40) {
-		w := newWild(seed)
+		w := newBusy(seed)
 		want := reference.Run(w.reqs, w.config)
-		other := newWild(seed)
+		other := newBusy(seed)
 		differ(t, seed, w, fast(t, other, other.config.Scheduler, other.pool), want)
 	}
 }
 
 func TestTheFastEngineGivesTheSameAnswers(t *testing.T) {
 	for seed := range uint64(40) {
-		w := newWild(seed)
+		w := newBusy(seed)
 		if w.config.Stages > 1 {
 			continue // the loops are compared above; the schedulers, with one stage
 		}
 		want := reference.Run(w.reqs, w.config)
-		other := newWild(seed)
+		other := newBusy(seed)
 		cache := kvcache.New(kvcache.Config{Blocks: w.config.Blocks, BlockSize: 16, PrefixCaching: w.caching})
 		differ(t, seed, w, fast(t, other, scheduler.Chunked(w.limits, cache), cache), want)
 	}

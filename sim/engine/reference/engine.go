@@ -51,6 +51,7 @@ type loop struct {
 	stages    []sim.Time // when each pipeline stage is free
 	flight    []batch    // the oldest first
 	fruitless int        // plans in a row that did nothing while nothing else happened
+	written   sim.Time   // when the API process has written all chunks so far
 	wake      sim.Time   // when the last plan wants to be asked again; 0: on the next event
 }
 
@@ -60,7 +61,8 @@ type request struct {
 	index   int // in the caller's list
 	seq     *scheduler.Seq
 	emitted int
-	lag     time.Duration // from the end of a step to its token's arrival at the client
+	sent    int           // of which reached the client
+	lag     time.Duration // from when the chunks of a step are begun to when its own is there
 	last    sim.Time      // when its newest token reached the client
 	due     sim.Time      // when it joins the scheduler's queue
 	ready   sim.Time      // when its newest token in flight is known: with several stages, a decode has to wait for it
@@ -89,7 +91,7 @@ func newLoop(reqs []*workload.Request, c Config) *loop {
 func (e *loop) tokenise() {
 	done := sim.Time(0)
 	for _, r := range e.requests {
-		done = max(done, r.Arrival).Add(time.Duration(r.Tokens) * e.PerToken)
+		done = max(done, r.Arrival).Add(e.PerRequest + time.Duration(r.Tokens)*e.PerToken)
 		r.due = done.Add(e.Ingress)
 	}
 }
@@ -251,33 +253,45 @@ func (e *loop) land() {
 		e.fruitless = 0
 	}
 	e.now = max(e.now, b.end)
+	begun, chunks := max(e.now, e.written), 0
 	work := slices.Clone(b.plan.Work) // the plan is the scheduler's again once it is done
 	e.Scheduler.Done(b.plan, e.now)
 	for _, w := range work {
 		r := e.requests[w.Seq.Order]
 		if w.Samples && !r.ended && r.deadline() > e.now {
-			e.emit(r, len(work))
+			chunks += e.emit(r, begun, len(work))
 		}
 	}
+	e.written = begun.Add(time.Duration(chunks) * e.PerChunk)
 	for _, w := range work {
 		r := e.requests[w.Seq.Order]
 		if !r.ended && r.emitted == r.want() {
 			e.Scheduler.Drop(r.seq)
-			e.end(r, workload.Outcome{Status: workload.Completed, At: r.last})
+			o := workload.Outcome{Status: workload.Completed, At: r.last}
+			if r.deadline() < r.last { // the client gave up while its last chunk was on the way
+				o = workload.Outcome{Status: workload.Aborted, At: r.deadline()}
+			}
+			e.end(r, o)
 		}
 	}
 	e.check()
 }
 
-// emit hands out the next token of r. The client sees its first token after those of all other sequences in the step,
-// and the rest of its answer as much later.
-func (e *loop) emit(r *request, seqs int) {
-	if r.emitted == 0 {
-		r.lag = time.Duration(seqs) * e.PerStream
-	}
-	r.last = e.now.Add(r.lag)
-	e.log.Tokens = append(e.log.Tokens, Token{r.index, r.emitted, r.last})
+// emit hands out the next token of r, or holds it back until there are enough for a chunk, and returns how many chunks it
+// sent. The client sees its first token after those of all other sequences in the step, and the rest of its answer as
+// much later.
+func (e *loop) emit(r *request, begun sim.Time, seqs int) int {
+	interval := max(e.Interval, 1)
 	r.emitted++
+	if r.sent > 0 && r.emitted < r.want() && r.emitted-r.sent < interval {
+		return 0
+	}
+	if r.sent == 0 {
+		r.lag = time.Duration((seqs+interval-1)/interval) * e.PerChunk
+	}
+	r.last, r.sent = begun.Add(r.lag), r.emitted
+	e.log.Tokens = append(e.log.Tokens, Token{r.index, r.emitted - 1, r.last})
+	return 1
 }
 
 func (e *loop) end(r *request, o workload.Outcome) {

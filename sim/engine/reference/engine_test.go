@@ -219,7 +219,7 @@ func TestAnAnswerThatEndsByItselfWastesASlotOnlyWhenAsynchronous(t *testing.T) {
 }
 
 func TestTheFrontendDelaysArrivalsAndFirstTokens(t *testing.T) {
-	m := machine{change: func(c *reference.Config) { c.Ingress, c.PerStream = 3*ms, 1*ms }}
+	m := machine{change: func(c *reference.Config) { c.Ingress, c.PerChunk = 3*ms, 1*ms }}
 	got := tell(m.run(t, ask(0, 0, 100, 3), ask(1, 9*ms, 100, 2)))
 	// Steps end at 13, 23 and 33; an answer is later by 1 ms for every sequence in its first step.
 	if want := "0.0@14 0.1@24 1.0@25 0.2@34 1.1@35"; got != want {

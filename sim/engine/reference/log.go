@@ -23,9 +23,11 @@ type Config struct {
 	MaxModelLen       int // bounds prompt + max_tokens; 0: no bound
 	Blocks, BlockSize int // the usable KV pool; Blocks 0: no bound
 
-	PerToken  time.Duration // tokenisation, per token of the prompt, one prompt after the other
-	Ingress   time.Duration // from there to the scheduler's queue
-	PerStream time.Duration // an answer is later at its client by this for each sequence in its first token's step
+	PerRequest time.Duration // of the API process for each request, one after the other
+	PerToken   time.Duration // tokenisation, per token of the prompt, in the same queue
+	Ingress    time.Duration // from there to the scheduler's queue
+	PerChunk   time.Duration // of the API process for each chunk that it writes, one after the other
+	Interval   int           // tokens in a chunk, but for the first and the last; 0 means 1
 
 	Shared func() int64 // cached tokens that several sequences read, beyond the first of each; nil: none
 
@@ -41,7 +43,7 @@ type Log struct {
 	Unfinished  []int              // requests that no plan would ever have served; their outcomes are void
 }
 
-// A Token is an output token that reached its client.
+// A Token is an output token that reached its client, the newest of its chunk.
 type Token struct {
 	Request, Index int // Index counts a request's tokens from 0
 	At             sim.Time
