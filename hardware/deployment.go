@@ -27,8 +27,12 @@ type setting struct {
 func (m Model) check() error {
 	var faults []error
 	sizes := []setting{
-		{"layers", m.Layers}, {"hidden size", m.Hidden}, {"attention heads", m.Heads}, {"KV heads", m.KVHeads},
-		{"head size", m.HeadDim}, {"vocabulary", m.Vocab},
+		{"layers", m.Layers},
+		{"hidden size", m.Hidden},
+		{"attention heads", m.Heads},
+		{"KV heads", m.KVHeads},
+		{"head size", m.HeadDim},
+		{"vocabulary", m.Vocab},
 	}
 	if m.MoE.Experts > 0 {
 		sizes = append(sizes, setting{"experts per token", m.MoE.TopK}, setting{"expert width", m.MoE.Width})
@@ -125,8 +129,11 @@ const mostCount = 1<<31 - 1
 func (d Deployment) checkSettings() error {
 	var faults []error
 	for _, s := range []setting{
-		{"max_num_batched_tokens", d.MaxNumBatchedTokens}, {"max_num_seqs", d.MaxNumSeqs},
-		{"max_model_len", d.MaxModelLen}, {"block_size", d.BlockSize}, {"GPUs per node", d.GPUsPerNode},
+		{"max_num_batched_tokens", d.MaxNumBatchedTokens},
+		{"max_num_seqs", d.MaxNumSeqs},
+		{"max_model_len", d.MaxModelLen},
+		{"block_size", d.BlockSize},
+		{"GPUs per node", d.GPUsPerNode},
 	} {
 		if s.value < 0 {
 			faults = append(faults, fmt.Errorf("%s must not be negative, got %d", s.name, s.value))

@@ -13,10 +13,14 @@ func TestDeploymentsThatCannotRunSayWhatToChange(t *testing.T) {
 		change func(*Deployment)
 		want   []string
 	}{
-		{"heads", "llama-3.1-8b", "h100-sxm", func(d *Deployment) { d.TP = 3 },
-			[]string{"tensor_parallel_size 3 does not divide 32 attention heads; use 1, 2, 4, 8 or 16"}},
-		{"KV heads", "phi-3-medium", "h100-sxm", func(d *Deployment) { d.TP = 4 },
-			[]string{"tensor_parallel_size 4 neither divides 10 KV heads nor is a multiple of them; use 1, 2, 5 or 10"}},
+		{
+			"heads", "llama-3.1-8b", "h100-sxm", func(d *Deployment) { d.TP = 3 },
+			[]string{"tensor_parallel_size 3 does not divide 32 attention heads; use 1, 2, 4, 8 or 16"},
+		},
+		{
+			"KV heads", "phi-3-medium", "h100-sxm", func(d *Deployment) { d.TP = 4 },
+			[]string{"tensor_parallel_size 4 neither divides 10 KV heads nor is a multiple of them; use 1, 2, 5 or 10"},
+		},
 		{"stages", "llama-3.1-8b", "h100-sxm", func(d *Deployment) { d.PP = 33 }, []string{"pipeline_parallel_size 33 exceeds the 32 layers"}},
 		{"nothing", "llama-3.1-8b", "h100-sxm", func(d *Deployment) { d.TP = 0 }, []string{"at least 1"}},
 		{"experts", "llama-3.1-8b", "h100-sxm", func(d *Deployment) { d.ExpertParallel = true }, []string{"needs experts"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -60,9 +61,9 @@ func (d Device) checkColumns() error {
 		case v == 0 && !c.optional:
 			problem = "is missing"
 		case v != 0 && !within && c.optional:
-			problem = fmt.Sprintf("must be 0 (none) or lie between %g and %g", c.low, c.high)
+			problem = fmt.Sprintf("must be 0 (none) or lie between %s and %s", plain(c.low), plain(c.high))
 		case v != 0 && !within:
-			problem = fmt.Sprintf("must lie between %g and %g", c.low, c.high)
+			problem = fmt.Sprintf("must lie between %s and %s", plain(c.low), plain(c.high))
 		default:
 			continue
 		}
@@ -70,6 +71,8 @@ func (d Device) checkColumns() error {
 	}
 	return errors.Join(faults...)
 }
+
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // archMissing is the refusal of a card that does not say whose kernels are like its own.
 func archMissing(d Device) error {

@@ -10,10 +10,28 @@ func TestParseDtypeReadsWhatUsersOfVLLMType(t *testing.T) {
 		spelling string
 		want     Dtype
 	}{
-		{"", ""}, {"auto", ""}, {"half", FP16}, {"float16", FP16}, {"bfloat16", BF16}, {"BF16", BF16},
-		{"fp8", FP8}, {"fp8_e4m3", FP8}, {"fp8_e5m2", FP8}, {"fp8-dynamic", FP8}, {"FP8", FP8},
-		{"int8", INT8}, {"w8a8", INT8}, {"awq", AWQ}, {"awq_marlin", AWQ}, {"gptq", GPTQ}, {"gptq_marlin", GPTQ},
-		{"mxfp4", MXFP4}, {"nvfp4", NVFP4}, {"modelopt", FP8}, {"modelopt_fp4", NVFP4}, {" fp8 ", FP8},
+		{"", ""},
+		{"auto", ""},
+		{"half", FP16},
+		{"float16", FP16},
+		{"bfloat16", BF16},
+		{"BF16", BF16},
+		{"fp8", FP8},
+		{"fp8_e4m3", FP8},
+		{"fp8_e5m2", FP8},
+		{"fp8-dynamic", FP8},
+		{"FP8", FP8},
+		{"int8", INT8},
+		{"w8a8", INT8},
+		{"awq", AWQ},
+		{"awq_marlin", AWQ},
+		{"gptq", GPTQ},
+		{"gptq_marlin", GPTQ},
+		{"mxfp4", MXFP4},
+		{"nvfp4", NVFP4},
+		{"modelopt", FP8},
+		{"modelopt_fp4", NVFP4},
+		{" fp8 ", FP8},
 	} {
 		if got, err := ParseDtype(c.spelling); err != nil || got != c.want {
 			t.Errorf("%q: %q, %v; want %q", c.spelling, got, err, c.want)
@@ -46,9 +64,16 @@ func TestWeightOnlyWhereTheDeviceLacksTheArithmetic(t *testing.T) {
 		device string
 		want   bool
 	}{
-		{BF16, "a100-sxm-80g", false}, {FP8, "a100-sxm-80g", true}, {INT8, "a100-sxm-80g", false},
-		{FP8, "h100-sxm", false}, {FP8, "l40s", false}, {AWQ, "h100-sxm", true}, {GPTQ, "b200-sxm", true},
-		{MXFP4, "h100-sxm", true}, {MXFP4, "b200-sxm", false}, {NVFP4, "rtx-5090", false},
+		{BF16, "a100-sxm-80g", false},
+		{FP8, "a100-sxm-80g", true},
+		{INT8, "a100-sxm-80g", false},
+		{FP8, "h100-sxm", false},
+		{FP8, "l40s", false},
+		{AWQ, "h100-sxm", true},
+		{GPTQ, "b200-sxm", true},
+		{MXFP4, "h100-sxm", true},
+		{MXFP4, "b200-sxm", false},
+		{NVFP4, "rtx-5090", false},
 	} {
 		if got := c.dtype.WeightOnlyOn(device(t, c.device)); got != c.want {
 			t.Errorf("%s on %s: weight-only %v, want %v", c.dtype, c.device, got, c.want)

@@ -34,10 +34,13 @@ func (e *DoesNotFitError) Error() string {
 	} else {
 		e.blameWeights(&b)
 	}
-	if e.Enough > 0 {
-		fmt.Fprintf(&b, "; a gpu_memory_utilization of %g would be enough", e.Enough)
-	}
 	return b.String()
+}
+
+func (e *DoesNotFitError) adviseUtilization(b *strings.Builder) {
+	if e.Enough > 0 {
+		fmt.Fprintf(b, "; raise gpu_memory_utilization to at least %g", e.Enough)
+	}
 }
 
 func (e *DoesNotFitError) blameActivations(b *strings.Builder) {
@@ -48,11 +51,13 @@ func (e *DoesNotFitError) blameActivations(b *strings.Builder) {
 	} else {
 		b.WriteString("; lower max_num_batched_tokens and max_num_seqs")
 	}
+	e.adviseUtilization(b)
 }
 
 func (e *DoesNotFitError) blameWeights(b *strings.Builder) {
 	fmt.Fprintf(b, "%s in %s needs %.1f GiB of weights per GPU; %s has %.1f GiB for them at gpu_memory_utilization %g: %.1f GiB missing",
 		e.Model, e.Weights, gib(e.Needed), e.Device, gib(max(e.Room, 0)), e.Utilization, gib(e.Missing))
+	e.adviseUtilization(b)
 	switch {
 	case e.TP > 0 && len(e.Devices) > 0:
 		fmt.Fprintf(b, "; the smallest tensor_parallel_size that fits is %d (or use --gpu %s)", e.TP, e.Devices[0])

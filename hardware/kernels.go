@@ -69,13 +69,20 @@ func (r Ramp) fractions(of string) []number {
 // spans lists times and energies, which may be zero.
 func (k Kernels) spans() []number {
 	list := []number{
-		{"GEMM t0", k.GEMM.T0}, {"FP8 GEMM t0", k.GEMMFP8.T0}, {"MoE t0", k.MoE.T0},
-		{"decode attention t0", k.DecodeT0}, {"decode attention tau", k.DecodeTau},
-		{"prefill attention t0", k.PrefillT0}, {"prefill attention L0", k.PrefillL0},
+		{"GEMM t0", k.GEMM.T0},
+		{"FP8 GEMM t0", k.GEMMFP8.T0},
+		{"MoE t0", k.MoE.T0},
+		{"decode attention t0", k.DecodeT0},
+		{"decode attention tau", k.DecodeTau},
+		{"prefill attention t0", k.PrefillT0},
+		{"prefill attention L0", k.PrefillL0},
 		{"factor of heads of 64", k.PrefillHead64},
-		{"one-shot all-reduce's alpha", k.OneShotAlpha}, {"two-shot all-reduce's alpha", k.TwoShotAlpha},
+		{"one-shot all-reduce's alpha", k.OneShotAlpha},
+		{"two-shot all-reduce's alpha", k.TwoShotAlpha},
 		{"two-shot all-reduce's alpha per GPU", k.TwoShotPerGPU},
-		{"idle watts", k.IdleWatts}, {"joules per FLOP", k.JoulesPerFLOP}, {"joules per byte", k.JoulesPerByte},
+		{"idle watts", k.IdleWatts},
+		{"joules per FLOP", k.JoulesPerFLOP},
+		{"joules per byte", k.JoulesPerByte},
 	}
 	for _, p := range k.Ring {
 		list = append(list, number{fmt.Sprintf("alpha of the ring of %d", p.GPUs), p.Alpha})

@@ -42,8 +42,12 @@ func TestKVBytesPerToken(t *testing.T) {
 		model string
 		want  int64
 	}{
-		{"llama-2-7b", 524_288}, {"llama-3-8b", 131_072}, {"llama-3-70b", 327_680}, {"qwen3-32b", 262_144},
-		{"deepseek-v3", 70_272}, {"mixtral-8x7b", 131_072},
+		{"llama-2-7b", 524_288},
+		{"llama-3-8b", 131_072},
+		{"llama-3-70b", 327_680},
+		{"qwen3-32b", 262_144},
+		{"deepseek-v3", 70_272},
+		{"mixtral-8x7b", 131_072},
 	} {
 		d := on(t, c.model, "h100-sxm", 1)
 		s := newShard(d)
@@ -260,5 +264,38 @@ func TestIncompletePlansAreRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not mention %s", err, want)
 		}
+	}
+}
+
+func TestActivationsAreBlamedWhereTheyAreTheLargest(t *testing.T) {
+	d := on(t, "llama-3.1-8b", "h100-sxm", 1)
+	d.MaxNumBatchedTokens = 1_000_000_000
+	_, err := PlanMemory(d, as15())
+	var e *DoesNotFitError
+	if !errors.As(err, &e) || e.Activations <= e.Needed || !strings.Contains(err.Error(), "GiB of activations") {
+		t.Fatalf("got %v", err)
+	}
+	d.MaxNumBatchedTokens = e.FittingTokens
+	plan(t, d, as15())
+	d.MaxNumBatchedTokens++
+	if _, err := PlanMemory(d, as15()); err == nil {
+		t.Errorf("%d tokens fit, too", d.MaxNumBatchedTokens)
+	}
+	d.MaxNumSeqs, d.MaxNumBatchedTokens = 1_000_000, 1_000_000
+	if _, err := PlanMemory(d, as15()); err == nil || !strings.Contains(err.Error(), "lower max_num_batched_tokens and max_num_seqs") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestALowUtilizationIsToldWhatWouldBeEnough(t *testing.T) {
+	d := on(t, "llama-3.1-8b", "h100-sxm", 1)
+	_, err := PlanMemory(d, MemoryOptions{Utilization: 0.1})
+	var e *DoesNotFitError
+	if !errors.As(err, &e) || e.Enough == 0 || !strings.Contains(err.Error(), "raise gpu_memory_utilization to at least 0.") {
+		t.Fatalf("got %v", err)
+	}
+	plan(t, d, MemoryOptions{Utilization: e.Enough})
+	if _, err := PlanMemory(d, MemoryOptions{Utilization: e.Enough - 0.01}); err == nil {
+		t.Errorf("%g is not the smallest", e.Enough)
 	}
 }

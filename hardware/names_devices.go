@@ -77,15 +77,15 @@ func plainSXM(word string) string {
 // is in it ("rtxpro6000" for rtx-pro-6000-server), with and without a leading "rtx".
 func deviceSpellings(name string) []string {
 	var keys []string
-	key := ""
+	var key strings.Builder
 	for _, w := range words(name) {
 		if _, ok := gigabytes(w); ok {
 			continue
 		}
-		key += plainSXM(w)
-		if strings.ContainsAny(key, "0123456789") {
-			keys = append(keys, key)
-			if short, ok := strings.CutPrefix(key, "rtx"); ok {
+		key.WriteString(plainSXM(w))
+		if strings.ContainsAny(key.String(), "0123456789") {
+			keys = append(keys, key.String())
+			if short, ok := strings.CutPrefix(key.String(), "rtx"); ok {
 				keys = append(keys, short)
 			}
 		}

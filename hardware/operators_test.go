@@ -152,8 +152,10 @@ func TestExpertsComeCloseToMeasuredOnes(t *testing.T) {
 		if !ok || row["dtype"] != "bfloat16" || row["routing"] == "balanced" {
 			continue
 		}
-		m := Model{Layers: 1, Hidden: int(value(t, row, "hidden")), Heads: 64, KVHeads: 64, HeadDim: 128,
-			MoE: MoE{Experts: int(value(t, row, "experts")), TopK: int(value(t, row, "topk")), Width: int(value(t, row, "inter")), Layers: 1}}
+		m := Model{
+			Layers: 1, Hidden: int(value(t, row, "hidden")), Heads: 64, KVHeads: 64, HeadDim: 128,
+			MoE: MoE{Experts: int(value(t, row, "experts")), TopK: int(value(t, row, "topk")), Width: int(value(t, row, "inter")), Layers: 1},
+		}
 		dep := Deployment{Model: m, Device: d, Weights: BF16, TP: int(value(t, row, "tp")), PP: 1}
 		x := newExperts(dep, newShard(dep))
 		p := x.price(value(t, row, "tokens"))

@@ -130,8 +130,10 @@ func TestBatchOneIsBoundedByStreamingTheWeights(t *testing.T) {
 		tp            int
 		bound         float64 // ms: every weight but the embedding table, over the data sheet's bandwidth
 	}{
-		{"llama-3-70b", "h100-sxm", 4, 10.37}, {"llama-3-70b", "h100-sxm", 8, 5.19},
-		{"llama-3.1-8b", "h100-sxm", 1, 4.48}, {"llama-3.1-8b", "a100-sxm-80g", 1, 7.36},
+		{"llama-3-70b", "h100-sxm", 4, 10.37},
+		{"llama-3-70b", "h100-sxm", 8, 5.19},
+		{"llama-3.1-8b", "h100-sxm", 1, 4.48},
+		{"llama-3.1-8b", "a100-sxm-80g", 1, 7.36},
 	} {
 		d := on(t, c.model, c.device, c.tp)
 		p := d.Model.Parts()
@@ -470,5 +472,19 @@ func BenchmarkTableRow(b *testing.B) {
 	r := roofline(b, on(b, "llama-3.1-8b", "h100-sxm", 1))
 	for b.Loop() {
 		r.tokens(777)
+	}
+}
+
+func TestSpansSaturateInsteadOfTurningNegative(t *testing.T) {
+	for _, s := range []float64{1e10, 1e300, math.Inf(1)} {
+		if got := nanoseconds(s); got != longestSpan {
+			t.Errorf("%g s are %v", s, got)
+		}
+	}
+	p, c := price{compute: 1e12, weights: 3e12, network: 4e12}, Cost{}
+	p.settle(&c, nanoseconds(1e20))
+	by := c.By
+	if sum := by.Compute + by.Weights + by.KVRead + by.Network + by.Overhead; c.Device != longestSpan || sum != c.Device+c.Hop || by.Compute <= 0 || by.Network < c.Hop {
+		t.Errorf("got %+v", c)
 	}
 }

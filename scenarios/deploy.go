@@ -199,7 +199,7 @@ func (x *deployment) ownCard(m *Mistakes) {
 	}
 	x.Device = d
 	text := d.Name + " is a card of your own: its kernel efficiencies are assumed from its generation"
-	if withoutPCIe && d.Link.Bandwidth == 0 && x.s.severalGPUs() {
+	if withoutPCIe && d.Link.Bandwidth == 0 && x.s.gpus() > 1 {
 		text += fmt.Sprintf(", and so is PCIe, %g GB/s per direction", d.PCIe/1e9)
 	}
 	x.note(text)
@@ -231,7 +231,7 @@ func (x *deployment) replaceColumns(m *Mistakes) {
 
 // changed lists the columns in which d differs from the card as it is sold, and that the steps of this engine depend on.
 func (x *deployment) changed(sold, d *hardware.Device) []string {
-	several, w := x.s.severalGPUs(), x.Weights
+	several, w := x.s.gpus() > 1, x.Weights
 	var list []string
 	for _, c := range []struct {
 		column  string
@@ -255,10 +255,6 @@ func (x *deployment) changed(sold, d *hardware.Device) []string {
 	return list
 }
 
-func (s *Scenario) severalGPUs() bool {
-	return s.Engine.TensorParallelSize*s.Engine.PipelineParallelSize > 1
-}
-
 // refuseDevice gives the faults of a card the places of their columns; why says, of a column that is missing, what it is needed for.
 func (x *deployment) refuseDevice(m *Mistakes, err error, why string) {
 	for _, e := range flatten(err) {
@@ -274,6 +270,7 @@ func (x *deployment) refuseDevice(m *Mistakes, err error, why string) {
 		f := fieldAt(path)
 		if f == nil || !x.s.Explicit(path) {
 			m.at(x.s, "hardware.gpu", "%v%s", e, why)
+			why = "" // once is enough
 			continue
 		}
 		text := c.Problem

@@ -106,7 +106,8 @@ func TestAMistakeMadeByAFlagNamesTheFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, set := range [][3]string{
-		{"engine.max_num_seqs", "0", "--max-num-seqs"}, {"workload.prompt", "{dist: lognormal, mean: x}", "--set"},
+		{"engine.max_num_seqs", "0", "--max-num-seqs"},
+		{"workload.prompt", "{dist: lognormal, mean: x}", "--set"},
 		{"engine.tensor_parallel_size", "3", "--tensor-parallel-size"},
 	} {
 		if err := d.Set(set[0], set[1], set[2]); err != nil {

@@ -6,8 +6,10 @@ import (
 )
 
 // embeddedNames are the experiments that ship with the program, in the order in which to try them.
-var embeddedNames = []string{"chat", "summarize", "conversation", "agent", "burst",
-	"quantization-fp16", "quantization-int8", "quantization-awq", "quantization-awq-fp8kv", "quantization-fp8"}
+var embeddedNames = []string{
+	"chat", "summarize", "conversation", "agent", "burst",
+	"quantization-fp16", "quantization-int8", "quantization-awq", "quantization-awq-fp8kv", "quantization-fp8",
+}
 
 //go:embed chat.yaml summarize.yaml conversation.yaml agent.yaml burst.yaml quantization-*.yaml
 var embeddedFiles embed.FS

@@ -1,5 +1,7 @@
 package scenarios
 
+import "slices"
+
 import "strings"
 
 // A knob is a setting that acts only under some schedulers, arrivals or laws. A simulator that ignores a knob in silence
@@ -30,12 +32,7 @@ func unless(acts func(*Scenario) bool, why string) func(*Scenario) string {
 
 func arrivalsAre(names ...string) func(*Scenario) bool {
 	return func(s *Scenario) bool {
-		for _, n := range names {
-			if s.Workload.Arrivals.Name == n {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(names, s.Workload.Arrivals.Name)
 	}
 }
 

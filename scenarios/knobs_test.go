@@ -55,7 +55,7 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"workload.prefix.tokens=9", trace, ""},
 		{"workload.prefix.groups=9", "workload.prefix.tokens=0", "workload.prefix.tokens=50"},
 		{"workload.prompt.std=9", "workload.prompt={dist: fixed, mean: 9}", "workload.prompt={dist: normal, mean: 9}"},
-		{"workload.prompt.range_ratio=0.5", "workload.prompt={dist: lognormal, mean: 9}", "workload.prompt={dist: uniform, mean: 9}"},
+		{"workload.prompt.range_ratio=0.5", "workload.prompt={dist: lognormal, mean: 9, p99: 20}", "workload.prompt={dist: uniform, mean: 9}"},
 	} {
 		path, _, _ := strings.Cut(c.setting, "=")
 		name := strings.TrimPrefix(path, "engine.") + " has no effect "

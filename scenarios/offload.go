@@ -7,7 +7,7 @@ import (
 	"github.com/servesim/servesim/sim/engine"
 )
 
-const gib = 1 << 30
+const gibibyte = 1 << 30
 
 // defaultSwapSpace is vLLM V0's, in GiB per GPU.
 const defaultSwapSpace = 4
@@ -37,7 +37,7 @@ func (x *deployment) checkOffloading(plan hardware.Memory) error {
 	case len(plan.Groups) > 1 || len(plan.Groups) == 1 && plan.Groups[0].Window > 0:
 		m.at(x.s, path, "is not supported for models with sliding-window layers, such as %s", x.Model.Name)
 	case x.s.hostBlocks(plan) == 0:
-		m.at(x.s, path, "must hold at least one KV block, %.3g GiB, got %g", float64(plan.BlockBytes)*float64(x.s.gpus())/gib, size)
+		m.at(x.s, path, "must hold at least one KV block, %.3g GiB, got %g", float64(plan.BlockBytes)*float64(x.s.gpus())/gibibyte, size)
 	}
 	return m.err()
 }
@@ -47,7 +47,7 @@ func (s *Scenario) hostBlocks(plan hardware.Memory) int {
 	if s.idle("engine.kv_offloading_size") != "" {
 		return 0
 	}
-	return int(s.Engine.KVOffloadingSize * gib / float64(plan.BlockBytes*int64(s.gpus())))
+	return int(s.Engine.KVOffloadingSize * gibibyte / float64(plan.BlockBytes*int64(s.gpus())))
 }
 
 // swapBlocks returns the KV blocks that fit into the swap space; 0: nothing is swapped.
@@ -55,7 +55,7 @@ func (x *deployment) swapBlocks(plan hardware.Memory) int {
 	if !x.s.swaps() {
 		return 0
 	}
-	return int(x.s.Engine.SwapSpace * gib / float64(plan.BlockBytes))
+	return int(x.s.Engine.SwapSpace * gibibyte / float64(plan.BlockBytes))
 }
 
 // host is the way of KV blocks to the host's memory and back.

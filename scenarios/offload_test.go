@@ -9,8 +9,10 @@ import (
 // LMCache/LMCache#970: KV offloading to the host without any re-use, 13.13 against 14.68 requests/s. That is 11 %;
 // with copies that nobody waits for it is a few percent at most. It never pays.
 func TestOffloadingWithoutReuseCostsALittle(t *testing.T) {
-	s := setup{"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={max_model_len: 8192}",
-		"workload={requests: 600, arrivals: burst, prompt: 4000, output: 20}"}
+	s := setup{
+		"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={max_model_len: 8192}",
+		"workload={requests: 600, arrivals: burst, prompt: 4000, output: 20}",
+	}
 	without, with := s.run(t), s.with("engine.kv_offloading_size=60").run(t)
 	loss := 1 - with.Throughput.RequestsPerS/without.Throughput.RequestsPerS
 	t.Logf("%.2f against %.2f requests/s: %.1f %%", with.Throughput.RequestsPerS, without.Throughput.RequestsPerS, 100*loss)
@@ -28,8 +30,10 @@ func TestOffloadingWithoutReuseCostsALittle(t *testing.T) {
 
 // Forty documents of which the pool holds twelve: re-use beyond the GPU's memory is what offloading is for.
 func TestOffloadingPaysForReuseBeyondThePool(t *testing.T) {
-	s := setup{"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={num_gpu_blocks_override: 3000, max_model_len: 8192}",
-		"workload={requests: 400, rate: 30, prompt: 512, output: 64, prefix: {groups: 40, tokens: 3584}}"}
+	s := setup{
+		"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={num_gpu_blocks_override: 3000, max_model_len: 8192}",
+		"workload={requests: 400, rate: 30, prompt: 512, output: 64, prefix: {groups: 40, tokens: 3584}}",
+	}
 	without, with, small := s.run(t), s.with("engine.kv_offloading_size=40").run(t), s.with("engine.kv_offloading_size=2").run(t)
 	above(t, "throughput", with.Throughput.RequestsPerS, without.Throughput.RequestsPerS, 0.3)
 	above(t, "mean TTFT", without.Latency.TTFT.Mean, with.Latency.TTFT.Mean, 0.3)
@@ -44,8 +48,10 @@ func TestOffloadingIsExactAndRunsAgain(t *testing.T) {
 		{"engine.kv_offloading_size=3", "engine.tensor_parallel_size=2", "engine.watermark=0.02", "engine.scheduler_reserve_full_isl=false"},
 		{"engine.profile=vllm-v0", "engine.preemption_mode=swap", "engine.swap_space=0.3"},
 	} {
-		s = append(setup{"engine.num_gpu_blocks_override=600", "engine.max_model_len=4096",
-			"workload={requests: 150, rate: 20, prompt: 200, output: 300, prefix: {groups: 6, tokens: 800}}"}, s...)
+		s = append(setup{
+			"engine.num_gpu_blocks_override=600", "engine.max_model_len=4096",
+			"workload={requests: 150, rate: 20, prompt: 200, output: 300, prefix: {groups: 6, tokens: 800}}",
+		}, s...)
 		x := s.experiment(t)
 		r := mustRun(t, x, Options{Check: true})
 		if r.Requests.Completed != 150 || r.Engine.Preemptions == 0 {

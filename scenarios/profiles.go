@@ -146,11 +146,18 @@ var aliases = []struct{ name, profile string }{
 	{"vllm-v1", "vllm-0.27"}, // the newest known
 	{"vllm-v1-2025", "vllm-0.10"},
 	{"vllm-v0", "vllm-0.9"},
-	{"vllm-0.26", "vllm-0.20"}, {"vllm-0.25", "vllm-0.20"}, {"vllm-0.24", "vllm-0.20"},
-	{"vllm-0.23", "vllm-0.20"}, {"vllm-0.22", "vllm-0.20"}, {"vllm-0.21", "vllm-0.20"},
+	{"vllm-0.26", "vllm-0.20"},
+	{"vllm-0.25", "vllm-0.20"},
+	{"vllm-0.24", "vllm-0.20"},
+	{"vllm-0.23", "vllm-0.20"},
+	{"vllm-0.22", "vllm-0.20"},
+	{"vllm-0.21", "vllm-0.20"},
 	{"vllm-0.18", "vllm-0.17"},
-	{"vllm-0.16", "vllm-0.14"}, {"vllm-0.15", "vllm-0.14"},
-	{"vllm-0.13", "vllm-0.10"}, {"vllm-0.12", "vllm-0.10"}, {"vllm-0.11", "vllm-0.10"},
+	{"vllm-0.16", "vllm-0.14"},
+	{"vllm-0.15", "vllm-0.14"},
+	{"vllm-0.13", "vllm-0.10"},
+	{"vllm-0.12", "vllm-0.10"},
+	{"vllm-0.11", "vllm-0.10"},
 }
 
 // Profiles returns the engine profiles, newest first.

@@ -25,9 +25,13 @@ func TestTheNaiveEngineDeliversEveryTokenAtTheSameInstant(t *testing.T) {
 		scenario string
 		settings []string
 	}{
-		{"chat", nil}, {"agent", nil}, {"burst", []string{"engine.num_gpu_blocks_override=1200"}},
-		{"summarize", []string{"engine.async_scheduling=false"}}, {"chat", []string{"scheduler=continuous"}},
-		{"chat", []string{"scheduler={name: static, max_batch: 4}"}}, {"chat", []string{"engine.pipeline_parallel_size=2"}},
+		{"chat", nil},
+		{"agent", nil},
+		{"burst", []string{"engine.num_gpu_blocks_override=1200"}},
+		{"summarize", []string{"engine.async_scheduling=false"}},
+		{"chat", []string{"scheduler=continuous"}},
+		{"chat", []string{"scheduler={name: static, max_batch: 4}"}},
+		{"chat", []string{"engine.pipeline_parallel_size=2"}},
 		{"chat", []string{"model=gemma-3-27b"}},
 	} {
 		x := mustBuild(t, c.scenario, append([]string{"workload.requests=120"}, c.settings...)...)

@@ -135,12 +135,14 @@ func firstDifference(got, want []byte) string {
 
 // TestEveryReportKeepsItsIdentities checks what must hold in any report, on the embedded scenarios and on unlike loads.
 func TestEveryReportKeepsItsIdentities(t *testing.T) {
-	loads := map[string][]string{"static": {"scheduler=static"}, "continuous": {"scheduler=continuous"},
+	loads := map[string][]string{
+		"static": {"scheduler=static"}, "continuous": {"scheduler=continuous"},
 		"closed": {"workload.arrivals={name: closed, clients: 8, think: 100ms}"}, "timeout": {"workload.timeout=4s", "workload.arrivals=burst"},
 		"horizon": {"workload.horizon=5s"}, "warmup": {"warmup=1s"}, "duration": {"workload={duration: 10s, rate: 20}"},
 		"too long": {"engine.max_model_len=1024"}, "small pool": {"engine.num_gpu_blocks_override=400"},
 		"tp": {"engine.tensor_parallel_size=2"}, "pp": {"engine.pipeline_parallel_size=2"}, "sync": {"engine.async_scheduling=false"},
-		"capped": {"workload.max_concurrency=4"}, "single": {"workload.output=1"}}
+		"capped": {"workload.max_concurrency=4"}, "single": {"workload.output=1"},
+	}
 	for _, e := range Names() {
 		if e.Name != "conversation" || !testing.Short() {
 			loads[e.Name] = nil

@@ -153,10 +153,14 @@ func (x *deployment) plan() (hardware.Memory, error) {
 		x.MaxModelLen = tooLong.Longest
 		plan, err = hardware.PlanMemory(x.Deployment, options)
 	}
+	var tooLarge *hardware.DoesNotFitError
+	if errors.As(err, &tooLarge) && e.MaxModelLen < 0 {
+		x.MaxModelLen = 1 // the remedy is for an engine that holds any sequence at all
+		_, err = hardware.PlanMemory(x.Deployment, options)
+	}
 	if err != nil {
 		var m Mistakes
 		path := "engine"
-		var tooLarge *hardware.DoesNotFitError
 		switch {
 		case errors.As(err, &tooLong):
 			path = "engine.max_model_len"
@@ -168,11 +172,11 @@ func (x *deployment) plan() (hardware.Memory, error) {
 	}
 	e.MaxModelLen = x.MaxModelLen
 	if beyond := plan.Requested + plan.Graphs - plan.Total; beyond > 0 && !x.profile.GraphMemory && e.KVCacheMemoryBytes == 0 && e.NumGPUBlocksOverride == 0 {
-		x.note(fmt.Sprintf("CUDA graphs take %.2f GiB beyond gpu_memory_utilization %g, which is more than the GPU has left: a real engine may run out of memory", gib(plan.Graphs), e.GPUMemoryUtilization))
+		x.note(fmt.Sprintf("CUDA graphs take %.2f GiB beyond gpu_memory_utilization %g, which is more than the GPU has left: a real engine may run out of memory", float64(plan.Graphs)/gibibyte, e.GPUMemoryUtilization))
 	}
 	if asked := e.KVCacheMemoryBytes > 0 || e.NumGPUBlocksOverride > 0; asked && plan.KV > plan.Left {
 		x.note(fmt.Sprintf("the KV pool that was asked for needs %.1f GiB per GPU; %s has %.1f GiB left for it beside weights, activations and CUDA graphs: a real engine would run out of memory",
-			gib(plan.KV), x.Device.Name, gib(max(plan.Left, 0))))
+			float64(plan.KV)/gibibyte, x.Device.Name, float64(max(plan.Left, 0))/gibibyte))
 	}
 	switch {
 	case plan.Blocks < 2:
@@ -184,5 +188,3 @@ func (x *deployment) plan() (hardware.Memory, error) {
 	}
 	return plan, nil
 }
-
-func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }

@@ -88,7 +88,7 @@ func TestWhatTheEngineWouldRefuseAtItsStartIsRefusedHere(t *testing.T) {
 		{[]string{"engine.num_gpu_blocks_override=1"}, "the KV pool of 1 blocks holds nothing"},
 		{[]string{"engine.cudagraph_capture_sizes=[4, 2]"}, "engine.cudagraph_capture_sizes: must ascend, got 2 after 4"},
 		{[]string{"hardware.gpu=gaudi3"}, "gaudi3"},
-		{[]string{"hardware.gpu={name: mine, arch: Hopper}"}, "hardware.gpu: mine: mem_gb is missing, and no known GPU has this name"},
+		{[]string{"hardware.gpu={name: mine, arch: Hopper}"}, "hardware.gpu: mine: sm is missing, and no known GPU has this name"},
 		{[]string{"engine.api_server_count=2", "frontend.api_servers=3"}, "engine.api_server_count: says 2 where frontend.api_servers says 3"},
 	} {
 		_, err := build("chat", c.settings...)
@@ -126,5 +126,49 @@ func TestGraphsAreTakenOffThePoolOnlyByProfilesThatDo(t *testing.T) {
 	now, before := mustBuild(t, "chat", same...), mustBuild(t, "chat", append(same, "engine.profile=vllm-0.19")...)
 	if now.Memory.Blocks >= before.Memory.Blocks {
 		t.Errorf("%d blocks with graphs subtracted, %d without", now.Memory.Blocks, before.Memory.Blocks)
+	}
+}
+
+func TestAPoolLargerThanTheCardIsRemarkedUpon(t *testing.T) {
+	for set, want := range map[string]string{ // order does not matter: each is built by itself
+		"engine.kv_cache_memory_bytes=500GiB":    "the KV pool that was asked for needs 500.0 GiB per GPU; h100-sxm has ",
+		"engine.num_gpu_blocks_override=1000000": "the KV pool that was asked for needs 1953.1 GiB per GPU; h100-sxm has ",
+	} {
+		if x := mustBuild(t, "chat", set); !warns(x, want) || !warns(x, "GiB left for it") {
+			t.Errorf("%s warns: %q", set, x.Warnings)
+		}
+	}
+	if x := mustBuild(t, "chat", "engine.kv_cache_memory_bytes=40GiB"); len(x.Warnings) > 0 {
+		t.Errorf("a pool that fits warns: %q", x.Warnings)
+	}
+	if _, err := build("chat", "engine.num_gpu_blocks_override=1000000000000"); err == nil || !strings.Contains(err.Error(), "num_gpu_blocks_override must be at most 100000000") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGraphsAboveTheTokenBudgetAreDropped(t *testing.T) {
+	for _, c := range []struct {
+		sizes, warning string
+		kept           int
+	}{
+		{"[8, 16, 100000000]", "cudagraph_capture_sizes above max_num_batched_tokens, 8192, are dropped: [100000000]", 2},
+		{"[100000000]", "dropped: [100000000]; none is left, so that every step runs without a CUDA graph", 0},
+	} {
+		x := mustBuild(t, "chat", "engine.cudagraph_capture_sizes="+c.sizes)
+		if len(x.Deployment.Graphs) != c.kept || !warns(x, c.warning) {
+			t.Errorf("%s: graphs %v, warnings %q", c.sizes, x.Deployment.Graphs, x.Warnings)
+		}
+	}
+	if x := mustBuild(t, "chat", "engine.cudagraph_capture_sizes=[8, 8192]"); len(x.Deployment.Graphs) != 2 || len(x.Warnings) > 0 {
+		t.Errorf("graphs %v, warnings %q", x.Deployment.Graphs, x.Warnings)
+	}
+}
+
+func TestActivationsThatDoNotFitAreBlamedAtTheirSetting(t *testing.T) {
+	_, err := build("chat", "engine.max_num_batched_tokens=1000000000")
+	for _, want := range []string{"engine.max_num_batched_tokens: llama-3.1-8b on h100-sxm: a step of max_num_batched_tokens 1000000000 needs ", "GiB of activations per GPU", "lower max_num_batched_tokens to at most "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %q", err, want)
+		}
 	}
 }

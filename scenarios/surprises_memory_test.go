@@ -23,8 +23,10 @@ func TestEachTokenOfTheBudgetCostsBlocks(t *testing.T) {
 // 40,464 to 36,720 tokens, p99 TTFT rose from 23.9 to 40.8 s, and throughput stayed as it was. Twenty prompts that come
 // back again and again stand in for the turns: with what is being answered they just fill the pool.
 func TestABiggerStepOnASmallCardCostsPrefixHits(t *testing.T) {
-	qwen := setup{"model=qwen3-8b", "hardware.gpu=rtx-4090", "engine={profile: vllm-0.19, gpu_memory_utilization: 0.9, max_model_len: 16384, max_num_seqs: 128}",
-		"workload={requests: 400, rate: 4, prompt: {dist: uniform, mean: 1800, range_ratio: 0.4}, output: {dist: uniform, mean: 150, range_ratio: 0.5}, prefix: {distinct: 20}}", "slo.ttft=200ms"}
+	qwen := setup{
+		"model=qwen3-8b", "hardware.gpu=rtx-4090", "engine={profile: vllm-0.19, gpu_memory_utilization: 0.9, max_model_len: 16384, max_num_seqs: 128}",
+		"workload={requests: 400, rate: 4, prompt: {dist: uniform, mean: 1800, range_ratio: 0.4}, output: {dist: uniform, mean: 150, range_ratio: 0.5}, prefix: {distinct: 20}}", "slo.ttft=200ms",
+	}
 	small, large := qwen.budget(2048), qwen.budget(8192)
 	before, after := small.experiment(t).Memory, large.experiment(t).Memory
 	withinTwo(t, "tokens of cache lost", float64(before.Tokens()-after.Tokens()), 40464-36720)
@@ -39,8 +41,10 @@ func TestABiggerStepOnASmallCardCostsPrefixHits(t *testing.T) {
 // vllm-project/vllm#17885: Llama-3.1-70B on A100, 400 ShareGPT prompts at once. With the defaults of large cards (8192 tokens and
 // 1024 sequences) two GPUs gave 1054 tokens/s and with the small ones (2048 and 256) 1438; four gave 3053 and 2994.
 func TestTheRightBudgetDependsOnHowTightThePoolIs(t *testing.T) {
-	llama := setup{"model=llama-3.1-70b", "hardware.gpu=a100-sxm-80g", "engine={profile: vllm-0.10, gpu_memory_utilization: 0.95, max_model_len: 10000}",
-		"workload={requests: 400, arrivals: burst, prompt: {dist: lognormal, mean: 220, p99: 1000, max: 1024}, output: {dist: lognormal, mean: 200, p99: 850, max: 1024}}"}
+	llama := setup{
+		"model=llama-3.1-70b", "hardware.gpu=a100-sxm-80g", "engine={profile: vllm-0.10, gpu_memory_utilization: 0.95, max_model_len: 10000}",
+		"workload={requests: 400, arrivals: burst, prompt: {dist: lognormal, mean: 220, p99: 1000, max: 1024}, output: {dist: lognormal, mean: 200, p99: 850, max: 1024}}",
+	}
 	gain := func(tp int) float64 {
 		s := llama.tp(tp)
 		large, small := s.with("engine.max_num_batched_tokens=8192", "engine.max_num_seqs=1024").run(t), s.with("engine.max_num_batched_tokens=2048", "engine.max_num_seqs=256").run(t)
@@ -85,9 +89,11 @@ func TestGraphsMovedIntoTheBudget(t *testing.T) {
 // vllm-project/vllm#55580: a 27B model in INT4 on two RTX 5060 Ti, 32 clients. Identical starts gave pools of 183,028 or 191,884
 // tokens, and below some 190,000 throughput was lower by a quarter. Lengths are such that 32 answers just fit.
 func TestASmallerPoolCanCrossACliff(t *testing.T) {
-	s := setup{"model=qwen3-32b", "hardware.gpu={name: rtx-5060-ti, arch: Blackwell, sm: 36, bf16_tflops: 47.4, fp8_tflops: 95, mem_gb: 16, mem_bw_tbs: 0.448, l2_mb: 32, link_gbs_per_dir: 0, pcie_gbs_per_dir: 32, tdp_w: 180}",
+	s := setup{
+		"model=qwen3-32b", "hardware.gpu={name: rtx-5060-ti, arch: Blackwell, sm: 36, bf16_tflops: 47.4, fp8_tflops: 95, mem_gb: 16, mem_bw_tbs: 0.448, l2_mb: 32, link_gbs_per_dir: 0, pcie_gbs_per_dir: 32, tdp_w: 180}",
 		"engine={profile: vllm-0.20, quantization: gptq, tensor_parallel_size: 2, max_model_len: 8192, enable_prefix_caching: false}",
-		"workload={requests: 96, arrivals: {name: closed, clients: 32}, prompt: 5400, output: 560}"}
+		"workload={requests: 96, arrivals: {name: closed, clients: 32}, prompt: 5400, output: 560}",
+	}
 	roomy, tight := s.with("engine.num_gpu_blocks_override=11993").run(t), s.with("engine.num_gpu_blocks_override=11440").run(t)
 	t.Logf("%d and %d preemptions, running %.1f and %.1f", roomy.Engine.Preemptions, tight.Engine.Preemptions, roomy.Engine.Batch.MeanRunning, tight.Engine.Batch.MeanRunning)
 	if roomy.Engine.Preemptions != 0 || tight.Engine.Preemptions == 0 {
@@ -98,8 +104,10 @@ func TestASmallerPoolCanCrossACliff(t *testing.T) {
 
 // vllm-project/vllm#39734, #52530: a request whose blocks can never fit hung the queue for ever.
 func TestARequestThatCanNeverFitIsRefusedAndTheOthersAreServed(t *testing.T) {
-	r := setup{"engine.num_gpu_blocks_override=100", "engine.max_model_len=8192",
-		"workload={requests: 100, rate: 5, prompt: {dist: uniform, min: 100, max: 3000}, output: 50}"}.run(t)
+	r := setup{
+		"engine.num_gpu_blocks_override=100", "engine.max_model_len=8192",
+		"workload={requests: 100, rate: 5, prompt: {dist: uniform, min: 100, max: 3000}, output: 50}",
+	}.run(t)
 	q := r.Requests
 	if q.Rejected == 0 || q.Completed == 0 || q.Completed+q.Rejected != q.Submitted || len(r.Rejections) != 1 {
 		t.Errorf("%+v, %+v", q, r.Rejections)

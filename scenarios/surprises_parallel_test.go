@@ -46,8 +46,10 @@ func TestPipelineStagesDoNotShortenADecode(t *testing.T) {
 // and 1347 tokens/s a GPU. The model is not named; DeepSeek-V3, which expands the cache of earlier chunks anew with
 // every chunk, on eight H200 comes near these rates.
 func TestSmallChunksCostAPipelineThroughput(t *testing.T) {
-	s := setup{"model=deepseek-v3", "hardware.gpu=h200-sxm", "engine={profile: vllm-v1, tensor_parallel_size: 2, pipeline_parallel_size: 4, max_num_seqs: 32}",
-		"workload={requests: 48, arrivals: burst, prompt: 128000, output: 1}"}
+	s := setup{
+		"model=deepseek-v3", "hardware.gpu=h200-sxm", "engine={profile: vllm-v1, tensor_parallel_size: 2, pipeline_parallel_size: 4, max_num_seqs: 32}",
+		"workload={requests: 48, arrivals: burst, prompt: 128000, output: 1}",
+	}
 	whole, large, small := s.budget(131072).rate(t)/8, s.budget(32768).rate(t)/8, s.budget(4096).rate(t)/8
 	above(t, "tokens/s a GPU of whole prompts and 4k", whole, small, 0)
 	withinTwo(t, "loss from 32k to 4k", small/large-1, 1347./1500-1)

@@ -16,8 +16,10 @@ import (
 // chunks: generation fell from about 100 to 1.5 tokens/s. Since March 2026 the whole prompt must fit. How much slower a
 // step with a chunk is depends on the model, which the report does not name: here, Llama-70B on eight H100.
 func TestWithoutTheFullPromptGateAFifthLongPromptThrashes(t *testing.T) {
-	s := setup{"model=llama-3.1-70b", "engine={profile: vllm-v1, tensor_parallel_size: 8, num_gpu_blocks_override: 27800, enable_prefix_caching: false}",
-		"workload={requests: 5, arrivals: burst, prompt: 100000, output: 400}"}
+	s := setup{
+		"model=llama-3.1-70b", "engine={profile: vllm-v1, tensor_parallel_size: 8, num_gpu_blocks_override: 27800, enable_prefix_caching: false}",
+		"workload={requests: 5, arrivals: burst, prompt: 100000, output: 400}",
+	}
 	gated, open := s.run(t), s.with("engine.scheduler_reserve_full_isl=false").run(t)
 	t.Logf("%d and %d preemptions, %d tokens recomputed", gated.Engine.Preemptions, open.Engine.Preemptions, open.Engine.RecomputedTokens)
 	if gated.Engine.Preemptions != 0 || open.Engine.Preemptions == 0 {
@@ -30,8 +32,10 @@ func TestWithoutTheFullPromptGateAFifthLongPromptThrashes(t *testing.T) {
 // vllm-project/vllm#17598: at 16 requests/s, max_num_seqs 32 in place of 16 raised mean ITL from 8.24 to 9.42 ms. It is not
 // only a cap: more sequences make heavier steps, and a shorter queue.
 func TestMoreSequencesRaiseITLAndShortenTheQueue(t *testing.T) {
-	s := setup{"model=llama-3.1-8b", "hardware.gpu=h100-pcie", "engine={profile: vllm-0.9, quantization: fp8, max_model_len: 4096}",
-		"workload={requests: 500, rate: 16, prompt: 256, output: 128}"}
+	s := setup{
+		"model=llama-3.1-8b", "hardware.gpu=h100-pcie", "engine={profile: vllm-0.9, quantization: fp8, max_model_len: 4096}",
+		"workload={requests: 500, rate: 16, prompt: 256, output: 128}",
+	}
 	few, many := s.with("engine.max_num_seqs=16").run(t), s.with("engine.max_num_seqs=32").run(t)
 	t.Logf("ITL %.2f and %.2f ms", few.Latency.ITL.Mean, many.Latency.ITL.Mean)
 	withinTwo(t, "growth of mean ITL", many.Latency.ITL.Mean/few.Latency.ITL.Mean-1, 9.42/8.24-1)
@@ -44,8 +48,10 @@ func TestMoreSequencesRaiseITLAndShortenTheQueue(t *testing.T) {
 // 184 waited, 5000 of them saw 480 preemptions, and half of the first tokens took more than 60 s. It does not give the lengths;
 // those here make 72 sequences fill the cache.
 func TestTheGrowthOfTheCacheSetsTheConcurrency(t *testing.T) {
-	s := setup{"model=qwen2.5-7b", "hardware.gpu=a10g", "engine={profile: vllm-0.10, max_model_len: 8192, max_num_seqs: 256, num_gpu_blocks_override: 4819}",
-		"workload={requests: 1500, prompt: {dist: lognormal, mean: 990, p99: 2700}, output: {dist: lognormal, mean: 150, p99: 500}}"}
+	s := setup{
+		"model=qwen2.5-7b", "hardware.gpu=a10g", "engine={profile: vllm-0.10, max_model_len: 8192, max_num_seqs: 256, num_gpu_blocks_override: 4819}",
+		"workload={requests: 1500, prompt: {dist: lognormal, mean: 990, p99: 2700}, output: {dist: lognormal, mean: 150, p99: 500}}",
+	}
 	clients := func(n int) *Result {
 		return s.with(fmt.Sprintf("workload.arrivals={name: closed, clients: %d}", n)).run(t)
 	}
@@ -107,8 +113,10 @@ func TestTheBestBudgetDependsOnTheModel(t *testing.T) {
 // vllm-project/vllm#40004, #24365, #41951, #11361: priority did not help: with max_num_seqs reached, urgent requests wait like
 // all others, and they are not answered faster. It decides who is admitted next and who is preempted, nothing else.
 func TestPriorityChangesAdmissionNotSpeed(t *testing.T) {
-	s := setup{"model=llama-3.1-8b", "engine={profile: vllm-v1, max_model_len: 8192, max_num_seqs: 16}",
-		"workload={requests: 400, rate: 10, prompt: 500, output: 200, classes: [{name: urgent, share: 1, priority: -1}, {name: other, share: 9}]}"}
+	s := setup{
+		"model=llama-3.1-8b", "engine={profile: vllm-v1, max_model_len: 8192, max_num_seqs: 16}",
+		"workload={requests: 400, rate: 10, prompt: 500, output: 200, classes: [{name: urgent, share: 1, priority: -1}, {name: other, share: 9}]}",
+	}
 	type sums struct{ ttft, tpot, n float64 }
 	classes := func(policy string) (of [2]sums) {
 		o := Options{Hooks: engine.Hooks{Finished: func(_ sim.Time, l *engine.Life) {

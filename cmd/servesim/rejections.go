@@ -10,10 +10,9 @@ import (
 	"github.com/servesim/servesim/sim/workload"
 )
 
-// rejections watches the requests that the engine refuses.
+// rejections watches for the longest request that the engine refuses.
 type rejections struct {
-	longest int // prompt and answer of the longest, in tokens
-	count   int
+	longest int // prompt and answer, in tokens
 }
 
 // watch adds itself to the hooks.
@@ -21,7 +20,6 @@ func (r *rejections) watch(h *engine.Hooks) {
 	before := h.Finished
 	h.Finished = func(now sim.Time, l *engine.Life) {
 		if l.Outcome.Status == workload.Rejected {
-			r.count++
 			r.longest = max(r.longest, int(l.Request.Tokens)+int(l.Request.MaxTokens))
 		}
 		if before != nil {
@@ -30,9 +28,15 @@ func (r *rejections) watch(h *engine.Hooks) {
 	}
 }
 
-// warn says in the report what the engine would have to be like to serve them.
+// warn adds to the report what would have to change for the longest to be served.
 func (r *rejections) warn(report *metrics.Report, x *scenarios.Experiment) {
-	if most := x.Deployment.MaxModelLen; r.longest > most {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("%d requests were rejected; the longest has %d tokens with its answer, beyond max_model_len %d: raise --max-model-len, as far as the model and the GPU allow", r.count, r.longest, most))
+	limit, model := x.Deployment.MaxModelLen, x.Deployment.Model
+	if r.longest <= limit {
+		return
 	}
+	remedy := "raise --max-model-len"
+	if limit == model.MaxPositions {
+		remedy = model.Name + " allows no larger --max-model-len"
+	}
+	report.Warnings = append(report.Warnings, fmt.Sprintf("the longest rejected request has %d tokens with its answer, beyond max_model_len %d: %s", r.longest, limit, remedy))
 }

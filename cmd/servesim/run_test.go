@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,19 @@ func TestInterruptEndsTheRunWithAMessage(t *testing.T) {
 }
 
 func TestExitStatusTellsMistakesFromFailures(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{ // order does not matter: the files stand alone
+		"syntax.yaml":  "workload: [",
+		"unknown.yaml": "modle: llama-3.1-8b",
+		"value.yaml":   "workload: {rate: fast}",
+		"trace.yaml":   "workload: {arrivals: {name: trace, file: nosuch.csv}}",
+		"empty.csv":    "TIMESTAMP,ContextTokens,GeneratedTokens\n",
+		"config.json":  "{}",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		line string
 		want int
@@ -33,10 +47,27 @@ func TestExitStatusTellsMistakesFromFailures(t *testing.T) {
 		{"run burst --num-prompts 2", 0},
 		{"run burst --num-prompts 2 --assert completed>2", 1},
 		{"run --model llama-3.1-70b", 1},
+		{"run --gpu v100", 1},
+		{"run --num-gpu-blocks-override 1", 1},
+		{"run syntax.yaml", 1},
+		{"run unknown.yaml", 1},
+		{"run value.yaml", 1},
+		{"run trace.yaml", 1},
+		{"run --dataset-path empty.csv", 1},
+		{"run --model config.json", 1},
+		{"run value.yaml --max-num-seqs many", 1},
+		{"run burst --num-prompts 2 -o nosuch/report.txt", 1},
+		{"runs syntax.yaml", 1},
+		{"run --dataset-path nosuch.csv", 2},
+		{"run --model nosuch.json", 2},
+		{"run --model nosuch", 2},
 		{"run --gpu nosuch", 2},
 		{"run --max-num-seqs many", 2},
 		{"run --set workload.rate=-1", 2},
+		{"run --set workload.rate=", 2},
 		{"run nosuch", 2},
+		{"run nosuch.yaml", 2},
+		{"runs nosuch.yaml", 2},
 		{"run --unknown", 2},
 		{"nonsense", 2},
 		{"gpus --format yaml", 2},

@@ -134,8 +134,11 @@ func (f *benchmarkFile) benchmark() (Benchmark, error) {
 		key   string
 		value float64
 	}{
-		{"completed", float64(f.Completed)}, {"duration", f.Duration}, {"mean_ttft_ms", f.TTFT},
-		{"total_input_tokens", float64(f.InputTokens)}, {"total_output_tokens", float64(f.OutputTokens)},
+		{"completed", float64(f.Completed)},
+		{"duration", f.Duration},
+		{"mean_ttft_ms", f.TTFT},
+		{"total_input_tokens", float64(f.InputTokens)},
+		{"total_output_tokens", float64(f.OutputTokens)},
 	} {
 		if !(n.value > 0) {
 			refuse("%s: must be positive, got %g", n.key, n.value)

@@ -178,13 +178,27 @@ func TestFittingHalfOfTheLoadsHelpsTheOtherHalf(t *testing.T) {
 		runs   []Benchmark
 	}{
 		"Llama-3.1-70B FP8, 4 H100, vLLM of 2025": {
-			[]setting{{"model", "llama-3.1-70b"}, {"engine.quantization", "fp8"}, {"engine.tensor_parallel_size", "4"}, {"engine.profile", "vllm-0.11"}, {"engine.max_model_len", "16384"},
-				{"workload.prompt", spread}, {"workload.output", spread}},
+			[]setting{
+				{"model", "llama-3.1-70b"},
+				{"engine.quantization", "fp8"},
+				{"engine.tensor_parallel_size", "4"},
+				{"engine.profile", "vllm-0.11"},
+				{"engine.max_model_len", "16384"},
+				{"workload.prompt", spread},
+				{"workload.output", spread},
+			},
 			served(t, "testdata/llama70b_fp8_h100_tp4.csv"),
 		},
 		"gpt-oss-120b, 2 H100, vLLM 0.21": {
-			[]setting{{"model", "gpt-oss-120b"}, {"engine.tensor_parallel_size", "2"}, {"engine.profile", "vllm-0.21"}, {"engine.max_model_len", "16384"},
-				{"engine.enable_prefix_caching", "false"}, {"workload.prompt", spread}, {"workload.output", spread}},
+			[]setting{
+				{"model", "gpt-oss-120b"},
+				{"engine.tensor_parallel_size", "2"},
+				{"engine.profile", "vllm-0.21"},
+				{"engine.max_model_len", "16384"},
+				{"engine.enable_prefix_caching", "false"},
+				{"workload.prompt", spread},
+				{"workload.output", spread},
+			},
 			closed(t, "id=gptoss120b-H100-SXM-80GB-tp2-*"),
 		},
 	} {

@@ -67,9 +67,14 @@ func (r *Row) refusal() error {
 		column string
 		blank  bool
 	}{
-		{"engine_version", r.EngineVersion == ""}, {"model", r.Model == ""}, {"gpu", r.GPU == ""}, {"tp", r.TP == 0},
-		{"arrival", r.Arrival == ""}, {"num_requests", r.Requests == 0},
-		{"prompt_tokens", r.PromptTokens == 0}, {"output_tokens", r.OutputTokens == 0},
+		{"engine_version", r.EngineVersion == ""},
+		{"model", r.Model == ""},
+		{"gpu", r.GPU == ""},
+		{"tp", r.TP == 0},
+		{"arrival", r.Arrival == ""},
+		{"num_requests", r.Requests == 0},
+		{"prompt_tokens", r.PromptTokens == 0},
+		{"output_tokens", r.OutputTokens == 0},
 		{"rate_rps", r.RatePerS == 0 && slices.Contains([]string{"poisson", "poisson-n", "constant"}, r.Arrival)},
 		{"concurrency", r.Concurrency == 0 && r.Arrival == "closed"},
 	} {
@@ -115,15 +120,22 @@ func (r *Row) server() []setting {
 		expert = "true"
 	}
 	return []setting{
-		{"model", r.Model}, {"hardware.gpu", r.GPU},
+		{"model", r.Model},
+		{"hardware.gpu", r.GPU},
 		{"engine.profile", profile(r.EngineVersion)},
-		{"engine.dtype", dtype}, {"engine.quantization", quantization}, {"engine.kv_cache_dtype", r.KVCacheDtype},
-		{"engine.tensor_parallel_size", whole(r.TP)}, {"engine.pipeline_parallel_size", whole(r.PP)},
+		{"engine.dtype", dtype},
+		{"engine.quantization", quantization},
+		{"engine.kv_cache_dtype", r.KVCacheDtype},
+		{"engine.tensor_parallel_size", whole(r.TP)},
+		{"engine.pipeline_parallel_size", whole(r.PP)},
 		{"engine.enable_expert_parallel", expert},
-		{"engine.max_model_len", whole(r.MaxModelLen)}, {"engine.max_num_seqs", whole(r.MaxNumSeqs)},
-		{"engine.max_num_batched_tokens", whole(r.MaxNumBatchedTokens)}, {"engine.block_size", whole(r.BlockSize)},
+		{"engine.max_model_len", whole(r.MaxModelLen)},
+		{"engine.max_num_seqs", whole(r.MaxNumSeqs)},
+		{"engine.max_num_batched_tokens", whole(r.MaxNumBatchedTokens)},
+		{"engine.block_size", whole(r.BlockSize)},
 		{"engine.gpu_memory_utilization", decimal(r.GPUMemoryUtilization)},
-		{"engine.enable_prefix_caching", onOff(r.PrefixCaching)}, {"engine.enable_chunked_prefill", onOff(r.ChunkedPrefill)},
+		{"engine.enable_prefix_caching", onOff(r.PrefixCaching)},
+		{"engine.enable_chunked_prefill", onOff(r.ChunkedPrefill)},
 		{"engine.async_scheduling", onOff(r.AsyncScheduling)},
 	}
 }

@@ -160,7 +160,7 @@ func notes(all []ran) []string {
 	if offloaded == 0 {
 		return nil
 	}
-	return []string{plural(offloaded, "row") + " offloaded KV to host memory, which is not modelled: rows that differ in nothing else agree within 2 %"}
+	return []string{plural(offloaded, "row") + " offloaded KV to host memory, which these runs leave out: rows that differ in nothing else agree within 2 %"}
 }
 
 // finite keeps infinities and NaN out of JSON.

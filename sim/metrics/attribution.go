@@ -24,30 +24,27 @@ const (
 // A split is a span of time by cause, in nanoseconds.
 type split [causes]int64
 
-func (s *split) add(t split) {
-	for i, v := range t {
-		s[i] += v
+func (s *split) add(t *split) {
+	for i := range s {
+		s[i] += t[i]
 	}
 }
 
-func (s split) minus(t split) split {
-	for i, v := range t {
-		s[i] -= v
+func (s *split) minus(t *split) split {
+	d := *s
+	for i := range d {
+		d[i] -= t[i]
 	}
-	return s
+	return d
 }
 
-func (s split) total() int64 {
-	var sum int64
-	for _, v := range s {
-		sum += v
-	}
-	return sum
+func (s *split) total() int64 {
+	return s[compute] + s[weights] + s[kvRead] + s[network] + s[overhead] + s[interference]
 }
 
 // price splits what a step takes on one pipeline stage: the device's causes, with the host time that nothing hides under
 // overhead.
-func price(c hardware.Cost, hidden time.Duration) split {
+func price(c *hardware.Cost, hidden time.Duration) split {
 	host := c.Exposed + max(c.Host-hidden, 0)
 	return split{
 		compute: int64(c.By.Compute), weights: int64(c.By.Weights), kvRead: int64(c.By.KVRead), network: int64(c.By.Network),
@@ -56,10 +53,10 @@ func price(c hardware.Cost, hidden time.Duration) split {
 }
 
 // spread splits ns nanoseconds in the proportions of s, to the nanosecond: overhead takes what rounding leaves.
-func (s split) spread(ns int64) split {
+func (s *split) spread(ns int64) split {
 	total := s.total()
 	if total == ns {
-		return s
+		return *s
 	}
 	out := split{overhead: ns}
 	if total == 0 {
@@ -88,41 +85,46 @@ type waterline struct {
 	at sim.Time // of the token that the line was taken for
 }
 
-// A stay is what a recorder keeps of a request while it is in the system.
+// A stay is what a recorder keeps of a request while it is in the system. It holds no pointer and nothing that only few
+// requests need, for there are as many stays as requests in the system.
 type stay struct {
 	arrived sim.Time
 	row     int // its place among the rows
+	own     prompting
+	first   waterline // valid once emitted
 
-	ownEnd                         sim.Time // end of the newest step that computed a part of its prompt
-	prefill, interference, burdens int64    // its own steps until the first token; burdens are their overhead
+	started, emitted, present bool
+	away                      bool // it has lost its memory and has had no token since
+	preempted                 bool // it has an absence
+}
 
-	first   waterline
-	lost    waterline // at its last token before it lost its memory
-	away    bool      // it has lost its memory and has had no token since
-	gone    split     // cumulative times that passed while away …
-	absent  int64     // … and for how long that was
-	started bool
-	emitted bool
-	present bool
+// prompting is what a request's own steps took until its first token.
+type prompting struct {
+	end                            sim.Time // of the newest of them
+	prefill, interference, burdens int64    // burdens are their overhead
+}
 
-	newest sim.Time // its newest token, and all gaps so far: kept per token only
-	gaps   []int64
+// An absence is what a recorder keeps of a request that has lost its memory.
+type absence struct {
+	lost waterline // at its last token before it lost its memory, the newest time
+	gone split     // cumulative times that passed while away …
+	span int64     // … and for how long that was
 }
 
 // ran advances the engine's cumulative times by one step.
 func (w *watch) ran(r *engine.Ran) {
 	step := &r.Plan.Step
-	cost := price(r.Cost, r.Hidden)
+	cost := price(&r.Cost, r.Hidden)
 	total := cost.total()
-	w.sample(r, &cost)
+	w.sample(r, &cost, total)
 	busy := cost
 	if chunks := step.Seqs - step.Decodes; chunks > 0 {
-		busy = w.mixed(r, cost, chunks)
+		busy = w.mixed(r, &cost, chunks)
 	} else if total != int64(r.Busy) {
 		busy = cost.spread(int64(r.Busy))
 	}
 	busy[overhead] += int64(r.End-w.clock) - int64(r.Busy) // idle: a request that waits through it waits for the host
-	w.sums.add(busy)
+	w.sums.add(&busy)
 	w.clock = r.End
 	if w.flying > 0 {
 		w.flying--
@@ -135,20 +137,21 @@ func (w *watch) ran(r *engine.Ran) {
 
 // mixed splits the busy time of a step with prefill chunks from the point of view of its decodes, and charges the owners
 // of the chunks with what the step took of theirs.
-func (w *watch) mixed(r *engine.Ran, cost split, chunks int) split {
+func (w *watch) mixed(r *engine.Ran, cost *split, chunks int) split {
 	decodes, own := w.chunks(r.Plan, chunks)
+	total, busy := cost.total(), int64(r.Busy)
 	for _, c := range own {
 		st := w.stayOf(c.Seq)
 		if st == nil || st.emitted {
 			continue
 		}
-		alone := cost
-		if chunks > 1 {
-			alone = w.priced(with(decodes, c, w.e.Window), r)
+		if chunks == 1 {
+			st.own.charge(r, total, cost)
+			continue
 		}
-		st.charge(r, cost.total(), alone)
+		alone := w.priced(with(decodes, c, w.e.Window), r)
+		st.own.charge(r, total, &alone)
 	}
-	total, busy := cost.total(), int64(r.Busy)
 	if step := &r.Plan.Step; step.Decodes == 0 {
 		return split{interference: busy}
 	}
@@ -164,17 +167,18 @@ func (w *watch) mixed(r *engine.Ran, cost split, chunks int) split {
 
 // charge adds a step to a request that computes a part of its prompt in it: total is what the step takes, alone what it
 // would take without the prefill tokens of others.
-func (st *stay) charge(r *engine.Ran, total int64, alone split) {
-	span := int64(r.End - max(r.Start, st.ownEnd)) // pipelined chunks of one prompt overlap
-	st.ownEnd = r.End
+func (p *prompting) charge(r *engine.Ran, total int64, alone *split) {
+	span := int64(r.End - max(r.Start, p.end)) // pipelined chunks of one prompt overlap
+	p.end = r.End
 	kept := span
 	if t := alone.total(); t < total {
 		kept = portion(span, t, total)
 	}
-	burden := alone.spread(kept)[overhead]
-	st.prefill += kept - burden
-	st.burdens += burden
-	st.interference += span - kept
+	split := alone.spread(kept)
+	burden := split[overhead]
+	p.prefill += kept - burden
+	p.burdens += burden
+	p.interference += span - kept
 }
 
 // chunks finds the chunks of a plan and returns the step without them. The newest admissions stand last, so that the
@@ -215,13 +219,13 @@ func with(s hardware.Step, c *scheduler.Work, w hardware.Window) hardware.Step {
 // it did in r.
 func (w *watch) priced(s hardware.Step, r *engine.Ran) split {
 	if w.e.Cost == nil {
-		return price(r.Cost, r.Hidden)
+		return price(&r.Cost, r.Hidden)
 	}
 	c := w.e.Cost.Cost(s)
 	if r.Hidden > 0 {
-		return price(c, min(c.Host, c.Device))
+		return price(&c, min(c.Host, c.Device))
 	}
-	return price(c, 0)
+	return price(&c, 0)
 }
 
 // lose marks that a request has lost its memory. A token that is still in flight then moves the mark: see recover.
@@ -230,8 +234,15 @@ func (w *watch) lose(l *engine.Life) {
 	if !st.emitted || st.away {
 		return
 	}
-	st.away = true
-	st.lost = waterline{by: w.sums, at: l.Last}
+	for int(l.Slot) >= len(w.absences) {
+		w.absences = append(w.absences, absence{})
+	}
+	a := &w.absences[l.Slot]
+	if !st.preempted {
+		*a = absence{}
+	}
+	a.lost = waterline{by: w.sums, at: l.Last}
+	st.away, st.preempted = true, true
 	w.stale = max(w.stale, w.flying)
 }
 
@@ -241,7 +252,7 @@ func (w *watch) recover(p *scheduler.Plan) {
 		if c := &p.Work[i]; c.Samples {
 			if st := w.stayOf(c.Seq); st != nil && st.away {
 				lag := st.first.at - st.firstEnd()
-				st.lost = waterline{by: w.sums, at: w.clock + lag}
+				w.absences[w.slots[c.Seq.ID]].lost = waterline{by: w.sums, at: w.clock + lag}
 			}
 		}
 	}
@@ -257,6 +268,8 @@ func (w *watch) regain(l *engine.Life) {
 		return
 	}
 	st.away = false
-	st.gone.add(w.sums.minus(st.lost.by))
-	st.absent += int64(l.Last - st.lost.at)
+	a := &w.absences[l.Slot]
+	passed := w.sums.minus(&a.lost.by)
+	a.gone.add(&passed)
+	a.span += int64(l.Last - a.lost.at)
 }

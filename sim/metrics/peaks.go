@@ -1,10 +1,6 @@
 package metrics
 
-import (
-	"slices"
-
-	"github.com/servesim/servesim/sim"
-)
+import "github.com/servesim/servesim/sim"
 
 // second is the width of the buckets in which `vllm bench serve` looks for peaks.
 const second sim.Time = 1e9
@@ -58,9 +54,7 @@ func (rs *records) crowd(origin sim.Time) int {
 	bucket := func(ns int64) float64 { return float64(max(ns-int64(origin), 0) / int64(second)) }
 	starts := rs.column(nil, func(r *record) (float64, bool) { return bucket(r.arrival), true })
 	ends := rs.column(nil, func(r *record) (float64, bool) { return bucket(r.arrival + r.e2el), true })
-	if !slices.IsSorted(starts) {
-		sortFloats(starts)
-	}
+	sortFloats(starts)
 	sortFloats(ends)
 	best, gone := 0, 0
 	for i, s := range starts {

@@ -12,10 +12,10 @@ type stories struct {
 }
 
 // finish adds a completed request.
-func (s *stories) finish(st *stay, l *engine.Life, sums split) {
+func (s *stories) finish(st *stay, l *engine.Life, w *watch) {
 	s.addTTFT(st, l)
 	if l.Emitted > 1 {
-		s.addTPOT(st, l, sums)
+		s.addTPOT(st, l, w)
 	}
 }
 
@@ -26,8 +26,8 @@ func (s *stories) addTTFT(st *stay, l *engine.Life) {
 	in := min(max(int64(l.Queued-l.Request.Arrival), 0), ttft)
 	out := min(max(int64(l.First-st.firstEnd()), 0), ttft-in)
 	rest := ttft - in - out
-	own := st.prefill + st.interference + st.burdens
-	prefill, interference, burdens := st.prefill, st.interference, st.burdens
+	prefill, interference, burdens := st.own.prefill, st.own.interference, st.own.burdens
+	own := prefill + interference + burdens
 	if own > rest { // not in a run; but whatever hooks report, shares must sum to one
 		prefill, interference = portion(rest, prefill, own), portion(rest, interference, own)
 		burdens = rest - prefill - interference
@@ -42,10 +42,16 @@ func (s *stories) addTTFT(st *stay, l *engine.Life) {
 
 // addTPOT splits the time from first to last token: absences after a preemption as a whole, the rest as the engine's
 // cumulative times moved on meanwhile.
-func (s *stories) addTPOT(st *stay, l *engine.Life, sums split) {
+func (s *stories) addTPOT(st *stay, l *engine.Life, w *watch) {
 	gaps := float64(l.Emitted - 1)
-	span := int64(l.Last-st.first.at) - st.absent
-	d := sums.minus(st.first.by).minus(st.gone)
+	span := int64(l.Last - st.first.at)
+	d := w.sums.minus(&st.first.by)
+	if st.preempted {
+		a := &w.absences[l.Slot]
+		d = d.minus(&a.gone)
+		span -= a.span
+		s.preemption += float64(a.span) / gaps
+	}
 	scale := 1.0
 	if t := d.total(); t > span {
 		scale = float64(span) / float64(t)
@@ -55,7 +61,6 @@ func (s *stories) addTPOT(st *stay, l *engine.Life, sums split) {
 	for i, v := range d {
 		s.between[i] += scale * float64(v) / gaps
 	}
-	s.preemption += float64(st.absent) / gaps
 }
 
 // ttft returns the shares of the mean time to first token.

@@ -22,14 +22,28 @@ type usage struct {
 
 // A spell is a step as far as usage is concerned.
 type spell struct {
-	ran  *engine.Ran
-	cost split
-	seqs int
-	held float64 // share of the pool
+	ran   *engine.Ran
+	cost  *split
+	total int64 // of cost
+	seqs  int
+	held  float64 // share of the pool
+}
+
+// A lateStep is a spell that outlives its step.
+type lateStep struct {
+	ran   engine.Ran
+	cost  split
+	total int64
+	seqs  int
+	held  float64
+}
+
+func (l *lateStep) spell() spell {
+	return spell{ran: &l.ran, cost: &l.cost, total: l.total, seqs: l.seqs, held: l.held}
 }
 
 // sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
-func (w *watch) sample(r *engine.Ran, cost *split) {
+func (w *watch) sample(r *engine.Ran, cost *split, total int64) {
 	warmup := w.r.c.Warmup
 	if r.End <= warmup && warmup > 0 {
 		return
@@ -38,27 +52,27 @@ func (w *watch) sample(r *engine.Ran, cost *split) {
 	u.steps++
 	u.tokens += int64(step.Tokens)
 	u.peakRunning = max(u.peakRunning, step.Seqs)
-	s := spell{ran: r, cost: *cost, seqs: step.Seqs}
+	held := 0.0
 	if w.e.Usage != nil {
 		if k := w.e.Usage(); k.Total > 0 {
-			s.held = float64(k.Held) / float64(k.Total)
-			u.peak, u.peakHeld = max(u.peak, s.held), max(u.peakHeld, k.Held)
+			held = float64(k.Held) / float64(k.Total)
+			u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, k.Held)
 		}
 	}
 	if w.census.present == 0 { // whether it is measured is known at the next arrival, or at the end
-		ran := *r
-		s.ran = &ran
-		w.late = append(w.late, s)
+		w.late = append(w.late, lateStep{ran: *r, cost: *cost, total: total, seqs: step.Seqs, held: held})
 		return
 	}
+	s := spell{ran: r, cost: cost, total: total, seqs: step.Seqs, held: held}
 	u.take(&s, s.within(warmup, sim.Never))
 }
 
 // settle counts the steps that ended when nobody was left: the run goes on.
 func (w *watch) settle() {
-	for i := range w.late {
-		w.use.take(&w.late[i], w.late[i].within(w.r.c.Warmup, sim.Never))
+	if len(w.late) == 0 {
+		return
 	}
+	w.use = w.used(sim.Never).use
 	w.late = w.late[:0]
 }
 
@@ -76,10 +90,12 @@ func (s *spell) within(from, to sim.Time) float64 {
 func (u *usage) take(s *spell, part float64) {
 	r := s.ran
 	busy := float64(r.Busy) * part
-	if busy < float64(s.cost.total()) {
-		s.cost = s.cost.spread(int64(busy))
+	if busy < float64(s.total) {
+		less := s.cost.spread(int64(busy))
+		u.busy.add(&less)
+	} else {
+		u.busy.add(s.cost)
 	}
-	u.busy.add(s.cost)
 	u.running += float64(s.seqs) * float64(r.End-r.Start) * part
 	u.held += s.held * busy
 	u.device += float64(r.Cost.Device) * part
@@ -94,10 +110,11 @@ type used struct {
 	use usage
 }
 
-// used sums up what lies before end, where a report's duration ends.
+// used sums up what lies before end.
 func (w *watch) used(end sim.Time) used {
 	u := used{w, w.use}
-	for _, s := range w.late {
+	for i := range w.late {
+		s := w.late[i].spell()
 		u.use.take(&s, s.within(w.r.c.Warmup, end))
 	}
 	return u

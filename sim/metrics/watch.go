@@ -14,8 +14,10 @@ type watch struct {
 	r *Recorder
 	e Engine
 
-	stays []stay  // by Life.Slot
-	slots []int32 // Life.Slot by sequence ID
+	stays    []stay    // by Life.Slot
+	absences []absence // by Life.Slot; of those with stay.preempted
+	spoken   []speech  // by Life.Slot; kept per token only
+	slots    []int32   // Life.Slot by sequence ID
 
 	clock sim.Time // end of the newest step
 	sums  split    // where the time until clock went, as a decoding request sees it
@@ -25,7 +27,7 @@ type watch struct {
 	stale  int // steps to come that were in flight when a request lost its memory
 
 	use    usage
-	late   []spell            // steps that ended when nobody was left to wait for them
+	late   []lateStep         // steps that ended when nobody was left to wait for them
 	before scheduler.Counters // the scheduler's totals when the warm-up was over
 	tally  tally
 	census census
@@ -74,7 +76,7 @@ func (w *watch) stayOf(s *scheduler.Seq) *stay {
 
 func (w *watch) arrived(now sim.Time, l *engine.Life) {
 	st := w.stay(l)
-	*st = stay{arrived: now, present: true, gaps: st.gaps[:0], row: w.r.arrive(now, l)}
+	*st = stay{arrived: now, present: true, row: w.r.arrive(now, l)}
 	if l.Seq != nil {
 		for int(l.Seq.ID) >= len(w.slots) {
 			w.slots = append(w.slots, -1)
@@ -113,13 +115,24 @@ func (w *watch) count(n int) {
 	}
 }
 
+// A speech is an answer under way, token by token.
+type speech struct {
+	newest sim.Time
+	gaps   []int64
+}
+
 // token keeps the gaps of a request until it is known whether they count.
 func (w *watch) token(_ sim.Time, l *engine.Life) {
-	st := w.stay(l)
-	if l.Emitted > 1 {
-		st.gaps = append(st.gaps, int64(l.Last-st.newest))
+	for int(l.Slot) >= len(w.spoken) {
+		w.spoken = append(w.spoken, speech{})
 	}
-	st.newest = l.Last
+	s := &w.spoken[l.Slot]
+	if l.Emitted > 1 {
+		s.gaps = append(s.gaps, int64(l.Last-s.newest))
+	} else {
+		s.gaps = s.gaps[:0]
+	}
+	s.newest = l.Last
 }
 
 func (w *watch) finished(now sim.Time, l *engine.Life) {
@@ -149,10 +162,12 @@ func lost(now sim.Time, l *engine.Life) bool {
 // complete measures a request that has all its tokens.
 func (w *watch) complete(st *stay, l *engine.Life) {
 	rec := newRecord(l)
-	for _, g := range st.gaps {
-		w.r.gaps.add(time.Duration(g), 1)
-		rec.worst = max(rec.worst, g)
+	if w.r.perToken {
+		for _, g := range w.spoken[l.Slot].gaps {
+			w.r.gaps.add(time.Duration(g), 1)
+			rec.worst = max(rec.worst, g)
+		}
 	}
 	w.r.complete(rec)
-	w.r.stories.finish(st, l, w.sums)
+	w.r.stories.finish(st, l, w)
 }

@@ -331,8 +331,10 @@ func TestALabelThatTwoRowsHaveIsNotPrivate(t *testing.T) {
 		"2,50,5,,8000000000000021:50\n"+
 		"3,50,5,8000000000000012,8000000000000021:50\n"))
 	want := [][]uint64{
-		{0x8000000000000002, 9, 0x8000000000000011}, {0x800000000000000a, 9},
-		{0x8000000000000012, 0x21}, {0x12, 0x21}, // the third answer has the label that the reader gave it
+		{0x8000000000000002, 9, 0x8000000000000011},
+		{0x800000000000000a, 9},
+		{0x8000000000000012, 0x21},
+		{0x12, 0x21}, // the third answer has the label that the reader gave it
 	}
 	for i, r := range seen {
 		got := []uint64{r.Answer}
