@@ -42,6 +42,9 @@ func TestOffloadingPaysForReuseBeyondThePool(t *testing.T) {
 }
 
 func TestOffloadingIsExactAndRunsAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, s := range []setup{
 		{"engine.kv_offloading_size=3"},
 		{"engine.kv_offloading_size=3", "engine.async_scheduling=false", "engine.scheduling_policy=priority", "workload.classes=[{name: a}, {name: b, priority: 1}]"},

@@ -43,6 +43,9 @@ func waits(t *testing.T, load float64, requests, seed int, service time.Duration
 //
 //	Wq = ρ·S / (2·(1−ρ))
 func TestWaitsAreThoseOfAnMD1Queue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	service := serviceTime(t)
 	formula := func(load float64) float64 { return load * service.Seconds() / (2 * (1 - load)) }
 	for _, c := range []struct {
@@ -57,6 +60,9 @@ func TestWaitsAreThoseOfAnMD1Queue(t *testing.T) {
 }
 
 func TestWaitsNearSaturationLieWithinTheirOwnConfidenceInterval(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const runs, requests, load = 16, 50_000, 0.95
 	service := serviceTime(t)
 	var sum, squares float64

@@ -14,6 +14,9 @@ import (
 // Every command in the README is run, in an empty directory, and must print what the README shows: a document that is
 // not executed is a document that lies.
 func TestTheREADMEShowsWhatTheProgramPrints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	path, err := filepath.Abs("../../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,9 @@ func TestReadBenchmarksSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestCalibrateFitsFewerConstantsToFewerLoads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	s := server(setting{"model", "llama-3.1-8b"}, setting{"engine.profile", "vllm-0.15"})
 	inf := math.Inf(1)
 	loads := []Benchmark{load(500, 50, 10, 1, inf), load(500, 50, 10, 1, inf), load(500, 50, 40, 8, inf), load(2000, 50, 20, 2, inf)}

@@ -62,6 +62,9 @@ func truth(base, perSeq, frontend float64) scenarios.Constants {
 }
 
 func TestCalibrateRecoversTheConstantsOfASimulatedMachine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	inf := math.Inf(1)
 	host := []setting{{"model", "llama-3.1-8b"}, {"engine.profile", "vllm-0.15"}}
 	starved := append([]setting{{"hardware.gpu", "rtx-4090"}, {"engine.max_model_len", "8192"}}, host...)
@@ -173,6 +176,9 @@ func closed(t *testing.T, filter string) []Benchmark {
 const spread = "{dist: uniform, mean: 1000, range_ratio: 0.1111}"
 
 func TestFittingHalfOfTheLoadsHelpsTheOtherHalf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for name, c := range map[string]struct { // order does not matter: subtests
 		server []setting
 		runs   []Benchmark
@@ -256,6 +262,9 @@ func TestCalibrateGivesTheSameWhateverRunsBesideIt(t *testing.T) {
 }
 
 func TestErrorBandsHoldOnMeasuredRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	table, err := Embedded()
 	if err != nil {
 		t.Fatal(err)

@@ -141,6 +141,9 @@ func (g gamut) play(t *testing.T, named bool) diary {
 // Layers that see only a window of keys hold blocks of their own, so what fits is another question; it is answered at
 // arrival all the same, and everybody who is let in gets an answer.
 func TestSlidingWindowsStrandNobody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for seed := range uint64(60) {
 		g := newGamut(seed)
 		window := []int{8, 50, 4096}[seed%3]
@@ -156,8 +159,11 @@ func TestSlidingWindowsStrandNobody(t *testing.T) {
 
 // Going unnamed is a matter of speed only: plans, tokens, evictions and memory are the same to the last block.
 func TestTheCohortChangesNothingThatCanBeSeen(t *testing.T) {
-	beats, members := 0, 0
-	for seed := range uint64(160) {
+	beats, members, seeds := 0, 0, uint64(160)
+	if testing.Short() {
+		seeds = 40
+	}
+	for seed := range seeds {
 		g := newGamut(seed)
 		want, got := g.play(t, true), g.play(t, false)
 		for i := range min(len(want.lines), len(got.lines)) {

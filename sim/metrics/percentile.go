@@ -36,11 +36,8 @@ func lerp(a, b, f float64) float64 {
 	return b - (b-a)*(1-f)
 }
 
-// radix is the digit of sortFloats in bits, and digits the number of them in a float.
-const (
-	radix  = 11
-	digits = (64 + radix - 1) / radix
-)
+// radix is the digit of sortFloats in bits.
+const radix = 11
 
 // sortFloats sorts values that are ≥ 0 in place. The bits of such floats sort as integers do, so a long slice takes a
 // few passes of counting instead of n·log n comparisons; digits that all values share cost no pass.
@@ -52,11 +49,13 @@ func sortFloats(v []float64) {
 	if slices.IsSorted(v) { // what is collected in order of completion often is
 		return
 	}
-	counts := countDigits(v)
 	from, to := v, make([]float64, len(v))
-	for i := range counts {
-		count, shift := &counts[i], i*radix
-		if count[digit(v[0], shift)] == len(v) {
+	for shift := 0; shift < 64; shift += radix {
+		var count [1 << radix]int
+		for _, x := range from {
+			count[math.Float64bits(x)>>shift&(1<<radix-1)]++
+		}
+		if count[math.Float64bits(from[0])>>shift&(1<<radix-1)] == len(from) {
 			continue
 		}
 		at := 0
@@ -65,7 +64,7 @@ func sortFloats(v []float64) {
 			at += n
 		}
 		for _, x := range from {
-			d := digit(x, shift)
+			d := math.Float64bits(x) >> shift & (1<<radix - 1)
 			to[count[d]] = x
 			count[d]++
 		}
@@ -74,17 +73,4 @@ func sortFloats(v []float64) {
 	if &from[0] != &v[0] {
 		copy(v, from)
 	}
-}
-
-func digit(x float64, shift int) uint64 { return math.Float64bits(x) >> (shift & 63) & (1<<radix - 1) }
-
-// countDigits counts how often each digit has each value.
-func countDigits(v []float64) *[digits][1 << radix]int {
-	var counts [digits][1 << radix]int
-	for _, x := range v {
-		for i := range counts {
-			counts[i][digit(x, i*radix)]++
-		}
-	}
-	return &counts
 }

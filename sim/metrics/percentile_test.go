@@ -16,10 +16,23 @@ func TestPercentilesAgreeWithNumpy(t *testing.T) {
 		values  []float64
 		p, want float64
 	}{
-		{pi, 0, 1}, {pi, 1, 1}, {pi, 25, 2.5}, {pi, 50, 4}, {pi, 75, 5}, {pi, 90, 6}, {pi, 95, 7.5}, {pi, 99, 8.7},
-		{pi, 99.9, 8.97}, {pi, 100, 9},
-		{pair, 10, 0.16}, {pair, 50, 0.4}, {pair, 90, 0.64}, {pair, 99, 0.694},
-		{[]float64{7}, 99, 7}, {nil, 50, 0}, {[]float64{10, 7, 4, 3, 2, 1}, 50, 3.5},
+		{pi, 0, 1},
+		{pi, 1, 1},
+		{pi, 25, 2.5},
+		{pi, 50, 4},
+		{pi, 75, 5},
+		{pi, 90, 6},
+		{pi, 95, 7.5},
+		{pi, 99, 8.7},
+		{pi, 99.9, 8.97},
+		{pi, 100, 9},
+		{pair, 10, 0.16},
+		{pair, 50, 0.4},
+		{pair, 90, 0.64},
+		{pair, 99, 0.694},
+		{[]float64{7}, 99, 7},
+		{nil, 50, 0},
+		{[]float64{10, 7, 4, 3, 2, 1}, 50, 3.5},
 	} {
 		v := slices.Sorted(slices.Values(c.values))
 		if got := percentile(v, c.p); math.Abs(got-c.want) > 1e-14*c.want {
@@ -34,8 +47,17 @@ func TestStatsAgreeWithNumpy(t *testing.T) {
 		name string
 		want float64
 	}{
-		{"count", 11}, {"mean", 4}, {"std", math.Sqrt(56. / 11)}, {"min", 1}, {"p50", 4}, {"median", 4}, {"p90", 6},
-		{"p95", 7.5}, {"P99", 8.7}, {"p99.9", 8.97}, {"max", 9},
+		{"count", 11},
+		{"mean", 4},
+		{"std", math.Sqrt(56. / 11)},
+		{"min", 1},
+		{"p50", 4},
+		{"median", 4},
+		{"p90", 6},
+		{"p95", 7.5},
+		{"P99", 8.7},
+		{"p99.9", 8.97},
+		{"max", 9},
 	} {
 		if got, ok := s.Value(c.name); !ok || math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%s = %v, %v, want %v", c.name, got, ok, c.want)

@@ -434,7 +434,7 @@ func TestTheReportHasItsKeys(t *testing.T) {
 			node = node.(map[string]any)[step]
 		}
 		have, ok := node.(map[string]any)
-		for _, k := range strings.Fields(keys) {
+		for k := range strings.FieldsSeq(keys) {
 			if _, found := have[k]; !ok || !found {
 				t.Errorf("no key %q under %q", k, path)
 			}

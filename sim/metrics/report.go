@@ -69,7 +69,7 @@ type Throughput struct {
 	OutputTokensPerSPerUser float64 `json:"output_tokens_per_s_per_user"`
 	// PeakOutputTokensPerS is the largest number of tokens that reached clients within one second, and
 	// PeakConcurrentRequests the largest number of completed requests that touched one; the seconds are counted from the
-	// first request, as `vllm bench serve` does.
+	// first request, as `vllm bench serve` does, or from the end of the warm-up if that is later.
 	PeakOutputTokensPerS   int `json:"peak_output_tokens_per_s"`
 	PeakConcurrentRequests int `json:"peak_concurrent_requests"`
 }

@@ -40,8 +40,13 @@ func TestVerdictTellsAnOverloadedQueueFromANoisyOne(t *testing.T) {
 		want string // how often of 100 seeds at least
 		less int
 	}{
-		{0.5, 1000, Stable, 100}, {0.8, 1000, Stable, 97}, {0.8, 20000, Stable, 90},
-		{1.2, 1000, Overloaded, 95}, {1.2, 20000, Overloaded, 100}, {1.5, 300, Overloaded, 95}, {3, 100, Overloaded, 100},
+		{0.5, 1000, Stable, 100},
+		{0.8, 1000, Stable, 97},
+		{0.8, 20000, Stable, 90},
+		{1.2, 1000, Overloaded, 95},
+		{1.2, 20000, Overloaded, 100},
+		{1.5, 300, Overloaded, 95},
+		{3, 100, Overloaded, 100},
 	} {
 		count := map[string]int{}
 		for seed := range uint64(100) {
