@@ -128,9 +128,14 @@ func outcome(r *scenarios.Result) section {
 			parts = append(parts, count(p.n)+" "+p.name)
 		}
 	}
-	facts := []fact{factf("requests", "%s in %s: %s", count(m.Requests.Submitted), Span(m.DurationS*1e3), strings.Join(parts, ", "))}
+	what := strings.Join(parts, ", ")
+	facts := []fact{factf("requests", "%s in %s: %s", count(m.Requests.Submitted), Span(m.DurationS*1e3), what)}
 	if w := m.Warmup; w != nil {
-		facts = append(facts, factf("warm-up", "%s requests before %s are left out of what follows", count(w.Submitted), Span(w.UntilS*1e3)))
+		facts = []fact{
+			factf("requests", "%s: %s", count(m.Requests.Submitted), what),
+			factf("warm-up", "%s requests before %s are left out of the numbers; those of the %s after it cover %s",
+				count(w.Submitted), Span(w.UntilS*1e3), count(w.Measured.Submitted), Span(w.DurationS*1e3)),
+		}
 	}
 	facts = append(facts, fact{"verdict", m.Verdict.State + sentence(m.Verdict.Why)})
 	if a := m.Goodput.Attainment; a != nil {
