@@ -135,7 +135,8 @@ func TestAFailingRunNamesItselfAndLosesNoOther(t *testing.T) {
 
 func TestCancellationStopsTheStudyAndKeepsTheFirstOutcomes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	outcomes, err := Play(ctx, several(t, 50), Options{Parallel: 2, Progress: func(done, total int) {
+	// One at a time: beside others, a slow first run may be cut short after the third has ended, and holds all back.
+	outcomes, err := Play(ctx, several(t, 50), Options{Parallel: 1, Progress: func(done, total int) {
 		if done == 3 {
 			cancel()
 		}
@@ -143,7 +144,7 @@ func TestCancellationStopsTheStudyAndKeepsTheFirstOutcomes(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v, want the context's", err)
 	}
-	if len(outcomes) == 0 || len(outcomes) > 6 {
+	if len(outcomes) < 3 || len(outcomes) > 4 {
 		t.Errorf("%d of 50 outcomes after cancelling at the third", len(outcomes))
 	}
 	for i, out := range outcomes {
