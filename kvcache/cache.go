@@ -96,6 +96,9 @@ type Slider interface {
 // Steady is a Cache that many decodes at once can grow in: their blocks are taken when they are due, by number alone,
 // and each sequence is told of its own when it is next touched.
 type Steady interface {
+	// Leave changes the cache as Release does, for a sequence that will not come back: its private content need not be
+	// found again. The blocks are overwritten in the same order.
+	Leave(id SeqID)
 	// Plain reads only. It reports whether id will grow by tokens that are private to it and by nothing else, so that
 	// nobody can see whether it has grown yet.
 	Plain(id SeqID) bool

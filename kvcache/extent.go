@@ -14,8 +14,11 @@ type extent struct {
 	runs   Prompt // what they hold, from there on
 }
 
+// nowhere is the hash of an extent that nobody will come back for: it is not in the index.
+const nowhere = ^uint64(0)
+
 // leave takes from a sequence the blocks that it has only counted. Those that are full of known tokens stay behind.
-func (p *Pool) leave(s *sequence) {
+func (p *Pool) leave(s *sequence, ended bool) {
 	n := 0
 	if s.own > 0 {
 		n = max(s.findable-s.shared, 0)
@@ -27,11 +30,21 @@ func (p *Pool) leave(s *sequence) {
 	}
 	e := p.vacancy()
 	x := &p.extents[e]
-	x.blocks, x.start = n, s.end
+	x.blocks = n
+	p.cached += n
+	if ended {
+		b := p.name()
+		p.blocks[b] = block{key: key{hash: nowhere}, extent: e}
+		p.link(b, 0)
+		return
+	}
+	p.strayed = true
+	x.start = s.end
 	x.start.run = 0
 	x.runs = append(x.runs[:0], s.prompt[s.end.run:]...)
-	p.keep(block{key: s.first, extent: e}, 0)
-	p.cached += n
+	at := s.end
+	first, _ := at.next(s.prompt, p.size)
+	p.keep(block{key: first, extent: e}, 0)
 }
 
 // vacancy returns an extent that is not in use.
@@ -90,9 +103,11 @@ func (p *Pool) find(k key) int32 {
 // returns reports whether the cache still has blocks that a sequence left behind when it was preempted: those of the
 // content of its first private block. If so, the sequence tells its private blocks apart from now on.
 func (p *Pool) returns(s *sequence) bool {
-	first := s.end
-	s.first, _ = first.next(s.prompt, p.size)
-	if p.find(s.first) == 0 {
+	if !p.strayed {
+		return false
+	}
+	at := s.end
+	if first, _ := at.next(s.prompt, p.size); p.find(first) == 0 {
 		return false
 	}
 	t := &s.tables[0]

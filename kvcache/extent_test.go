@@ -1,6 +1,12 @@
 package kvcache
 
-import "testing"
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
 
 func TestPrivateBlocksAreANumber(t *testing.T) {
 	p := caching(20)
@@ -123,4 +129,45 @@ func TestBlocksOfARunAreNeighboursInTheIndex(t *testing.T) {
 	if p.index.used != 0 {
 		t.Errorf("%d slots are in use when nothing is cached", p.index.used)
 	}
+}
+
+// Whether a sequence that never comes back is released or leaves for good cannot be seen from outside.
+func TestLeavingForGoodLooksLikeARelease(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		config := Config{Blocks: rapid.IntRange(4, 20).Draw(t, "blocks"), BlockSize: 4, PrefixCaching: true}
+		pools := [2]*Pool{New(config), New(config)}
+		live := map[SeqID]bool{}
+		for n := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			if len(live) > 0 && rapid.Bool().Draw(t, "end one") {
+				ids := slices.Sorted(maps.Keys(live))
+				id := ids[rapid.IntRange(0, len(ids)-1).Draw(t, "which")]
+				pools[0].Release(id)
+				pools[1].Leave(id)
+				delete(live, id)
+			} else {
+				p := Prompt{
+					{Label: uint64(rapid.IntRange(1, 2).Draw(t, "shared")), Len: int32(rapid.IntRange(0, 9).Draw(t, "its length"))},
+					{Label: Private | uint64(n), Len: int32(rapid.IntRange(1, 20).Draw(t, "private"))},
+				}
+				tokens := p.Tokens()
+				var admitted [2]bool
+				for i, pool := range pools {
+					h := pool.Match(p, tokens)
+					admitted[i] = pool.Admit(SeqID(n), p, h, Claim{Tokens: tokens, Known: tokens})
+				}
+				if admitted[0] != admitted[1] {
+					t.Fatalf("admitted: %v", admitted)
+				}
+				if admitted[0] {
+					live[SeqID(n)] = true
+				}
+			}
+			if a, b := pools[0].Usage(), pools[1].Usage(); a != b || pools[0].Counters() != pools[1].Counters() {
+				t.Fatalf("released: %+v %+v\nleft: %+v %+v", a, pools[0].Counters(), b, pools[1].Counters())
+			}
+			if err := pools[1].Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }

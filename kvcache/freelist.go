@@ -95,7 +95,9 @@ func (p *Pool) forget(b int32) {
 	if w := p.blocks[b].watch; w > 0 {
 		p.cut(int(w) - 1)
 	}
-	p.index.remove(p.blocks, b)
+	if p.blocks[b].key.hash != nowhere {
+		p.index.remove(p.blocks, b)
+	}
 	p.unname(b)
 }
 

@@ -95,7 +95,7 @@ func (p *Pool) checkCached() error {
 func (p *Pool) checkIndex() error {
 	keyed, listed := 0, 0
 	for b := int32(1); int(b) < len(p.blocks); b++ {
-		if k := &p.blocks[b]; k.key.hash != 0 {
+		if k := &p.blocks[b]; k.key.hash != 0 && k.key.hash != nowhere {
 			keyed++
 			if f := p.index.find(k.key); f == 0 || p.blocks[f].key != k.key {
 				return fmt.Errorf("kvcache: index: block %d cannot be found", b)

@@ -43,6 +43,7 @@ type Pool struct {
 	probe     probe
 	sequences []sequence // by SeqID
 	evicted   int64
+	strayed   bool // a sequence that may come back has left private blocks behind, at least once
 }
 
 // A group as the pool sees it.
@@ -63,7 +64,6 @@ type sequence struct {
 	named    int    // leading blocks that the prompt fills: what follows it has no name to be found by
 	apart    bool   // the private blocks are told apart, too
 	own      int    // private blocks that are only counted
-	first    key    // of the first of those, if it is findable
 	tables   []table
 }
 
@@ -109,6 +109,12 @@ func (p *Pool) Match(prompt Prompt, tokens int) Hit {
 	}
 	most := p.floor(max(tokens-1, 0))
 	if p.simple() {
+		if !p.strayed { // then nobody's private blocks can be found
+			shared, _ := prompt.split()
+			if most = min(most, p.floor(shared)); most == 0 {
+				return Hit{Queried: tokens}
+			}
+		}
 		p.look(prompt, most)
 		return Hit{Tokens: len(p.probe.blocks) * p.size, Idle: p.probe.idle, Queried: tokens}
 	}
@@ -192,12 +198,17 @@ func (p *Pool) Settle(id SeqID, tokens, known int) {
 }
 
 // Release changes the cache. It implements [Cache]. A sequence without memory is left alone.
-func (p *Pool) Release(id SeqID) {
+func (p *Pool) Release(id SeqID) { p.release(id, false) }
+
+// Leave changes the cache. It implements [Steady].
+func (p *Pool) Leave(id SeqID) { p.release(id, true) }
+
+func (p *Pool) release(id SeqID, ended bool) {
 	if int(id) >= len(p.sequences) || !p.sequences[id].live {
 		return
 	}
 	s := &p.sequences[id]
-	p.leave(s)
+	p.leave(s, ended)
 	for i := range s.tables {
 		t := &s.tables[i]
 		for j := len(t.blocks) - 1; j >= t.gone; j-- {

@@ -37,6 +37,8 @@ type batcher struct {
 	window    hardware.Window
 	spare     int // blocks that an admission must leave free (the watermark)
 
+	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
+
 	swap  swap
 	moved Moved // not charged to a step yet
 
@@ -68,6 +70,10 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 	}
 	b.spare = int(l.Watermark * float64(blocks))
 	b.swap.space = l.SwapBlocks
+	b.leave = c.Release
+	if steady, ok := c.(kvcache.Steady); ok {
+		b.leave = steady.Leave
+	}
 	return b
 }
 
@@ -226,7 +232,7 @@ func (b *batcher) Drop(s *Seq) {
 		}
 		b.cohort.leave(s)
 		b.running.removeAt(b.running.find(s))
-		b.cache.Release(s.ID)
+		b.leave(s.ID)
 	case Waiting, Preempted, Loading, Loaded:
 		if !b.waiting.remove(s) {
 			b.skipped.remove(s)
