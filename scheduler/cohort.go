@@ -14,7 +14,7 @@ import (
 //
 // The simple loop is batcher.extend; the cohort gives the same answers. A plan either takes a beat, with the whole
 // cohort in it, or, when budget or memory are short and order begins to matter, the cohort disbands, everybody is named
-// again and the simple loop decides. Whoever decodes in a plan joins at its end.
+// again and the simple loop decides. Whoever gets a token from a plan joins at its end.
 type cohort struct {
 	steady kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
 	size   int
@@ -115,7 +115,8 @@ func (b *batcher) fits(blocks int) bool {
 // blocks returns the blocks that hold so many tokens.
 func (b *batcher) blocks(tokens int32) int { return int((tokens + b.blockSize - 1) / b.blockSize) }
 
-// enlist ends a plan: who decodes in it joins the cohort, and the rest of the running are loose.
+// enlist ends a plan: who gets a token from it will decode in the next and joins the cohort; the rest of the running are
+// loose.
 func (b *batcher) enlist(p *Plan) {
 	c := &b.cohort
 	p.Beat = c.beat
@@ -126,7 +127,7 @@ func (b *batcher) enlist(p *Plan) {
 		w := &p.Work[i]
 		s := w.Seq
 		// One whose next token is its last would be called at once.
-		if w.Decode && w.Samples && int64(s.Computed) < s.lastPast() && c.steady.Plain(s.ID) {
+		if w.Samples && int64(s.Computed) < s.lastPast() && c.steady.Plain(s.ID) {
 			w.Joins = true
 			b.join(s)
 		}

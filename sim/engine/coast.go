@@ -1,7 +1,7 @@
 package engine
 
-// coast steps on for as long as each step would be the one before over again, with longer contexts: nobody arrives,
-// ends, gives up or waits, and the members of the cohort just decode. It does what the loop does for such steps, without
+// coast steps on for as long as steps hold nothing but the cohort: nobody arrives, ends, gives up or waits, and its
+// members just decode. It does what the loop does for such steps, without
 // asking anybody who has nothing to say; observers see no difference.
 func (e *Engine) coast() {
 	if e.coaster == nil || e.flying.n < e.c.InFlight || len(e.aborts) > 0 || e.c.Check {
