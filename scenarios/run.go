@@ -46,14 +46,14 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	var sched scheduler.Scheduler
 	recorder := metrics.New(metrics.Config{
 		SLO:    metrics.SLO{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT, ITL: s.SLO.ITL, E2EL: s.SLO.E2EL},
-		Warmup: sim.Time(s.Warmup), Open: x.open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
+		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
 		Percentiles: o.Percentiles, Rows: o.Requests,
 		Engine: metrics.Engine{
 			Cost: x.cost, Window: x.Limits.Window,
 			GPUs: s.gpus(), PeakFLOPs: x.peak(), PeakBandwidth: x.Deployment.Device.Bandwidth,
 			IdleWatts:   x.Deployment.Device.Kernels.IdleWatts,
 			WeightBytes: x.Memory.Weights + x.Memory.Activations + x.Memory.Graphs + x.Memory.NonTorch,
-			Blocks:      x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
+			Blocks:      x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize, Ingress: x.Scenario.Frontend.Latency,
 			BytesPerToken: float64(x.Deployment.Model.KVBytesPerToken(x.Deployment.KV)), BlockBytes: x.Memory.BlockBytes,
 			Usage: cache.Usage, Counters: func() scheduler.Counters { return sched.Counters() },
 		},
@@ -110,18 +110,6 @@ func (x *Experiment) result(report metrics.Report, behind time.Duration) *Result
 		Name: x.Scenario.Name, Seed: x.Scenario.Seed, Version: Version,
 		Provenance: provenance, Config: x.Scenario.Map(), Report: report,
 	}
-}
-
-// open reports whether requests come at a finite rate whatever the engine does.
-func (x *Experiment) open() bool {
-	if x.Workload.Trace != nil {
-		return x.Workload.Rate != inf && x.Workload.MaxConcurrency == 0
-	}
-	switch x.Workload.Arrivals.(type) {
-	case workload.Burst, workload.Closed:
-		return false
-	}
-	return x.Workload.MaxConcurrency == 0
 }
 
 func (x *Experiment) frontend() engine.Frontend {

@@ -131,6 +131,9 @@ func (x *deployment) checkStart(m *Mistakes) {
 		m.at(s, budget, "must be at least max_model_len, %d, when prompts are not split, got %d: a longer prompt could never be scheduled; raise it, lower max_model_len, or use the chunked scheduler with enable_chunked_prefill", x.MaxModelLen, e.MaxNumBatchedTokens)
 	}
 	scheduled := "engine.max_num_scheduled_tokens"
+	if n := e.MaxNumScheduledTokens; s.idle(scheduled) == "" && n > 0 && !s.splits() && n < x.MaxModelLen {
+		m.at(s, scheduled, "must be at least max_model_len, %d, when prompts are not split, got %d: a longer prompt could never be scheduled", x.MaxModelLen, n)
+	}
 	if s.idle(scheduled) == "" && e.MaxNumScheduledTokens > e.MaxNumBatchedTokens {
 		m.at(s, scheduled, "must be at most max_num_batched_tokens, %d, got %d", e.MaxNumBatchedTokens, e.MaxNumScheduledTokens)
 	}

@@ -77,6 +77,7 @@ func TestWhatTheEngineWouldRefuseAtItsStartIsRefusedHere(t *testing.T) {
 		{[]string{"engine.max_num_batched_tokens=16", "engine.max_num_seqs=64"}, "engine.max_num_batched_tokens: must be at least max_num_seqs, 64, got 16"},
 		{[]string{"engine.max_num_seqs=9000"}, "engine.max_num_seqs: must be at most max_num_batched_tokens, 8192, got 9000"},
 		{[]string{"engine.long_prefill_token_threshold=20000"}, "engine.long_prefill_token_threshold: must be at most max_model_len, 16384, got 20000"},
+		{[]string{"engine.enable_chunked_prefill=false", "engine.max_num_batched_tokens=16384", "engine.max_num_scheduled_tokens=100"}, "engine.max_num_scheduled_tokens: must be at least max_model_len, 16384, when prompts are not split, got 100"},
 		{[]string{"engine.enable_chunked_prefill=false", "engine.max_num_batched_tokens=2048"}, "engine.max_num_batched_tokens: must be at least max_model_len, 16384, when prompts are not split, got 2048"},
 		{[]string{"engine.max_num_scheduled_tokens=9000"}, "engine.max_num_scheduled_tokens: must be at most max_num_batched_tokens, 8192, got 9000"},
 		{[]string{"engine.max_model_len=200000"}, "engine.max_model_len: must be at most 131072, the longest sequence of llama-3.1-8b, got 200000"},

@@ -97,6 +97,10 @@ func ReadLogs(name string, requests io.Reader, settingsName string, settings io.
 		if q.value.Input < 1 || q.value.Output < 1 {
 			return nil, fmt.Errorf("%s:%d: input_tokens and output_tokens must be at least 1", name, q.line)
 		}
+		if v := q.value; !(v.Arrival <= v.Queued && v.Queued <= v.Scheduled && v.Scheduled <= v.FirstOut && v.FirstOut <= v.LastOut) {
+			return nil, fmt.Errorf("%s:%d: arrival_s ≤ queued_s ≤ scheduled_s ≤ first_token_s ≤ last_token_s must hold, got %g, %g, %g, %g, %g",
+				name, q.line, v.Arrival, v.Queued, v.Scheduled, v.FirstOut, v.LastOut)
+		}
 		l.Runs[i].Requests = append(l.Runs[i].Requests, q.value)
 	}
 	for i := range l.Runs {

@@ -89,10 +89,10 @@ func (e *Engine) Submit(r *workload.Request, done func(workload.Outcome)) {
 	now := e.kernel.Now()
 	e.counts.Submitted++
 	l := e.begin(r, done)
+	l.Queued = e.desk.tokenise(now, r.Tokens).Add(e.c.Frontend.Ingress)
 	if h := e.c.Hooks.Arrived; h != nil {
 		h(now, &l.Life)
 	}
-	tokenised := e.desk.tokenise(now, r.Tokens)
 	if reason := e.refuse(l); reason != "" {
 		e.end(l, workload.Outcome{Status: workload.Rejected, Reason: reason, At: now})
 		e.retire(l)
@@ -101,7 +101,6 @@ func (e *Engine) Submit(r *workload.Request, done func(workload.Outcome)) {
 	if r.Timeout > 0 {
 		l.timer = e.kernel.After(r.Timeout, sim.Arrive, func() { e.abort(l) })
 	}
-	l.Queued = tokenised.Add(e.c.Frontend.Ingress)
 	at := len(e.inbox)
 	for at > 0 && e.inbox[at-1].Queued > l.Queued {
 		at-- // a short prompt overtakes a long one that another process tokenises

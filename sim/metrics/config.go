@@ -51,6 +51,9 @@ type Engine struct {
 	BytesPerToken     float64 // of KV, on all GPUs together
 	BlockBytes        int64   // of one KV block on one GPU
 
+	// Ingress is what every request spends on its way in, however idle the engine: it waits for nobody then.
+	Ingress time.Duration
+
 	Usage    func() kvcache.Usage      // of the KV pool, sampled at every step
 	Counters func() scheduler.Counters // read at the end, and at every plan of the warm-up
 }

@@ -69,7 +69,8 @@ func (r *Recorder) arrive(now sim.Time, l *engine.Life) int {
 	if !measured(l.Request.Arrival, r.c.Warmup) {
 		r.warm.Submitted++
 	}
-	r.line.join(now)
+	r.line.until(now)
+	r.line.expect(now.Add(r.c.Engine.Ingress))
 	if r.rows == nil {
 		return 0
 	}
@@ -137,6 +138,7 @@ func (r *Recorder) Flush() error {
 // Report says what the run amounted to, up to instant end, where it stopped.
 func (r *Recorder) Report(end sim.Time) Report {
 	total := settle(r.total)
+	r.line.until(end)
 	if total.Unfinished == 0 && total.Submitted > 0 {
 		end = r.lastAnswer
 	}

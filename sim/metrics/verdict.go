@@ -3,6 +3,7 @@ package metrics
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/servesim/servesim/sim"
 )
@@ -13,15 +14,35 @@ type line struct {
 	waiting int
 	peak    int
 	peakAt  sim.Time
-	drained sim.Time // when the queue was last seen empty after the peak; 0: not yet
-	last    sim.Time // newest arrival
-	seen    int      // arrivals
+	drained sim.Time   // when the queue was last seen empty after the peak; 0: not yet
+	last    sim.Time   // newest arrival
+	coming  []sim.Time // when those who have been sent, but are still in the front end, will join; in order
+	seen    int        // arrivals
 
 	gaveUp int // how many gave up on account of the queue
 	unmet  int // … since the queue was last empty: had they stayed, they would still be in it
 
 	found   series // what arrivals found waiting
 	without series // what they would have found, had nobody given up
+}
+
+// expect notes that a request will join at an instant: what it waits for before is not this queue.
+func (q *line) expect(at sim.Time) {
+	i := len(q.coming)
+	for i > 0 && q.coming[i-1] > at {
+		i--
+	}
+	q.coming = slices.Insert(q.coming, i, at)
+}
+
+// until lets those join whose time has come.
+func (q *line) until(now sim.Time) {
+	n := 0
+	for n < len(q.coming) && q.coming[n] <= now {
+		q.join(q.coming[n])
+		n++
+	}
+	q.coming = q.coming[:copy(q.coming, q.coming[n:])]
 }
 
 // join adds an arrival to the queue.
@@ -36,8 +57,14 @@ func (q *line) join(now sim.Time) {
 	}
 }
 
-// leave takes a request out: it was admitted, refused, or gave up.
-func (q *line) leave(now sim.Time) {
+// leave takes out a request that joined, or was to join, at an instant: it was admitted, refused, or gave up.
+func (q *line) leave(now, joined sim.Time) {
+	q.until(now)
+	if joined > now {
+		i := slices.Index(q.coming, joined)
+		q.coming = slices.Delete(q.coming, i, i+1)
+		return
+	}
 	q.waiting--
 	if q.waiting > 0 {
 		return

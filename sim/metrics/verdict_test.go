@@ -19,7 +19,7 @@ func mm1(seed uint64, n int, rho float64) *line {
 	for range n {
 		arrival += r.ExpFloat64() / rho
 		for len(starts) > 0 && starts[0] <= arrival {
-			q.leave(sim.Time(starts[0] * 1e9))
+			q.leave(sim.Time(starts[0]*1e9), 0)
 			starts = starts[1:]
 		}
 		q.join(sim.Time(arrival * 1e9))
@@ -28,7 +28,7 @@ func mm1(seed uint64, n int, rho float64) *line {
 		starts = append(starts, start)
 	}
 	for _, s := range starts {
-		q.leave(sim.Time(s * 1e9))
+		q.leave(sim.Time(s*1e9), 0)
 	}
 	return &q
 }
@@ -67,7 +67,7 @@ func TestVerdictCallsABurstBackloggedAndSaysWhenItDrained(t *testing.T) {
 		q.join(0)
 	}
 	for i := range 500 {
-		q.leave(sim.Time(i+1) * 1e9)
+		q.leave(sim.Time(i+1)*1e9, 0)
 	}
 	v := q.verdict(false)
 	if v.State != Backlogged || !strings.Contains(v.Why, "up to 500 requests") || !strings.Contains(v.Why, "drained by 500.0 s") {
@@ -88,7 +88,7 @@ func TestVerdictForgivesARushThatIsOverWhenArrivalsEnd(t *testing.T) {
 			leave = 0
 		}
 		for range leave {
-			q.leave(now)
+			q.leave(now, 0)
 		}
 	}
 	if v := q.verdict(true); v.State != Backlogged {
@@ -154,11 +154,11 @@ func TestVerdictForgivesThoseWhoGaveUpBeforeTheQueueWasEmptyAgain(t *testing.T) 
 		if i%10 == 0 {
 			q.join(now)
 			q.join(now)
-			q.leave(now)
+			q.leave(now, 0)
 			q.giveUp()
-			q.leave(now)
+			q.leave(now, 0)
 		}
-		q.leave(now)
+		q.leave(now, 0)
 	}
 	if v := q.verdict(true); v.State != Stable || q.gaveUp != 200 {
 		t.Errorf("%+v, %d gave up", v, q.gaveUp)

@@ -90,7 +90,7 @@ func (w *watch) arrived(now sim.Time, l *engine.Life) {
 func (w *watch) admitted(now sim.Time, l *engine.Life) {
 	if st := w.stay(l); st.present && !st.started {
 		st.started = true
-		w.r.line.leave(now)
+		w.r.line.leave(now, st.arrived.Add(w.r.c.Engine.Ingress))
 	}
 }
 
@@ -142,7 +142,7 @@ func (w *watch) finished(now sim.Time, l *engine.Life) {
 	}
 	st.present = false
 	if !st.started {
-		w.r.line.leave(now)
+		w.r.line.leave(now, st.arrived.Add(w.r.c.Engine.Ingress))
 	}
 	if l.Outcome.Status == workload.Aborted && lost(now, l) {
 		w.r.line.giveUp()

@@ -65,7 +65,7 @@ func (t *twin) Refuse(s *scheduler.Seq) string {
 		return fmt.Sprintf("the prompt needs %d KV blocks, the pool has %d", need, have)
 	}
 	if !t.limits.EnableChunkedPrefill && t.short(int(s.Prompt)) > t.budget() {
-		return fmt.Sprintf("the prompt of %d tokens exceeds the budget of %d tokens a step, and chunking is off", s.Prompt, t.budget())
+		return fmt.Sprintf("prompt longer than the budget, and chunked prefill is off: it needs a step of %d tokens, the budget is %d", s.Prompt, t.budget())
 	}
 	return ""
 }

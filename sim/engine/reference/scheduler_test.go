@@ -183,7 +183,7 @@ func TestRefuseNamesTheNumbers(t *testing.T) {
 		{160, true, nil},
 		{161, true, []string{"11 KV blocks", "10"}},
 		{100, false, nil},
-		{101, false, []string{"101", "100", "chunking"}},
+		{101, false, []string{"101", "100", "chunked prefill is off"}},
 	} {
 		b := newBench(t, 10, func(l *scheduler.Limits) { l.MaxNumBatchedTokens, l.EnableChunkedPrefill = 100, c.chunk })
 		got := b.Refuse(&scheduler.Seq{Prompt: c.prompt, MaxTokens: 1})
