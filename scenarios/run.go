@@ -105,6 +105,9 @@ func (x *Experiment) result(report metrics.Report, behind time.Duration) *Result
 	if len(outside) > 0 {
 		provenance = provenance.beyond()
 	}
+	if v := &report.Verdict; behind >= lateChunks && v.State == "stable" {
+		v.State, v.Why = "backlogged", fmt.Sprintf("tokens waited up to %v for API processes to write them; before the engine, %s", behind.Round(time.Millisecond), v.Why)
+	}
 	report.Warnings = append([]string{}, slices.Concat(x.Warnings, outside, x.frontendWarnings(behind), report.Warnings)...) // never null in JSON
 	return &Result{
 		Name: x.Scenario.Name, Seed: x.Scenario.Seed, Version: Version,

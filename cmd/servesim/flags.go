@@ -210,12 +210,26 @@ func (s *scenarioFlags) apply(f *pflag.FlagSet, d *scenarios.Document) error {
 		}
 		explicit = append(explicit, setting{"slo", slo, "--goodput"})
 	}
-	for _, x := range slices.Concat(whole, sets, explicit) {
+	bases, rest := bases(explicit, sets)
+	for _, x := range slices.Concat(whole, bases, sets, rest) {
 		if err := d.Set(x.path, x.value, x.origin); err != nil {
 			return usageError{err}
 		}
 	}
 	return nil
+}
+
+// bases splits off the flags that set a whole of which --set changes a part, such as --gpu H100-SXM beside --set
+// hardware.gpu.mem_bw_tbs=2: the part is not the flag's, so it is set after it.
+func bases(explicit, sets []setting) (bases, rest []setting) {
+	for _, x := range explicit {
+		if slices.ContainsFunc(sets, func(s setting) bool { return strings.HasPrefix(s.path, x.path+".") }) {
+			bases = append(bases, x)
+		} else {
+			rest = append(rest, x)
+		}
+	}
+	return bases, rest
 }
 
 // setSettings are those of --set.

@@ -67,6 +67,9 @@ func (v *validateFlags) run(ctx context.Context, e *env, file string) error {
 	if err != nil {
 		return err
 	}
+	if v.filter != "" && len(r.Rows)+len(r.Skipped) == 0 {
+		return fmt.Errorf("--filter %s: no row matches", v.filter)
+	}
 	var text bytes.Buffer
 	if err := v.write(&text, r); err != nil {
 		return err
