@@ -45,7 +45,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	var sched scheduler.Scheduler
 	recorder := metrics.New(metrics.Config{
-		SLO:    metrics.SLO{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT, ITL: s.SLO.ITL, E2EL: s.SLO.E2EL},
+		SLO: s.SLO.targets(), Classes: s.classes(), Clients: len(x.Workload.Clients) > 1 || x.Workload.Trace.Clients(),
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
 		Percentiles: o.Percentiles, Rows: o.Requests,
 		Engine: metrics.Engine{
@@ -79,6 +79,25 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, fmt.Errorf("the rows of requests could not be written: %w", err)
 	}
 	return x.result(recorder.Report(k.Now()), e.Behind()), nil
+}
+
+// targets returns them as they are measured.
+func (o SLO) targets() metrics.SLO {
+	return metrics.SLO{TTFT: o.TTFT, TPOT: o.TPOT, ITL: o.ITL, E2EL: o.E2EL}
+}
+
+// classes returns the classes of requests that the report tells apart, each with what it must meet.
+func (s *Scenario) classes() []metrics.Class {
+	var classes []metrics.Class
+	for i := range s.Workload.Classes {
+		c := &s.Workload.Classes[i]
+		slo := s.SLO
+		if c.OwnSLO {
+			slo = c.SLO
+		}
+		classes = append(classes, metrics.Class{Name: c.Name, SLO: slo.targets()})
+	}
+	return classes
 }
 
 // play runs the kernel to the end of the workload, or to the horizon.
