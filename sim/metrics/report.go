@@ -17,8 +17,10 @@ type Report struct {
 	Engine      EngineUse   `json:"engine"`
 	GPU         GPU         `json:"gpu"`
 	Attribution Attribution `json:"attribution"`
-	Verdict     Verdict     `json:"verdict"`
-	Warnings    []string    `json:"warnings"`
+	// Replicas are the engines one by one, where there are several.
+	Replicas []ReplicaUse `json:"replicas,omitempty"`
+	Verdict  Verdict      `json:"verdict"`
+	Warnings []string     `json:"warnings"`
 }
 
 // Requests counts every request of the run, warm-up included: Submitted = Completed + Rejected + Aborted + Unfinished.
