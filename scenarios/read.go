@@ -115,6 +115,8 @@ func (r *reader) value(n *node, f *field) error {
 	case *[]Class:
 		r.classes(into, n)
 		return nil
+	case *[]Group:
+		return readGroups(into, n)
 	default:
 		if n.kind != scalar {
 			return fmt.Errorf("must be a single value, got %s", n.kind)
@@ -145,6 +147,20 @@ func readInts(into *[]int, n *node) error {
 		return fmt.Errorf("must be a list of whole numbers, got %s", n.kind)
 	}
 	return nil
+}
+
+// itemKey reads one key of an item of a list; allowed are the keys that there are.
+func (r *reader) itemKey(table []field, e entry, path string, allowed []string) {
+	for i := range table {
+		if table[i].path != e.key {
+			continue
+		}
+		if err := r.value(e.value, &table[i]); err != nil {
+			r.fault(e.value, join(path, e.key), "%v", err)
+		}
+		return
+	}
+	r.mistakes.add(e.at, join(path, e.key), "unknown key%s", didYouMean(e.key, allowed))
 }
 
 // def gives a field its default.

@@ -17,7 +17,9 @@ type Report struct {
 	Engine      EngineUse   `json:"engine"`
 	GPU         GPU         `json:"gpu"`
 	Attribution Attribution `json:"attribution"`
-	Verdict     Verdict     `json:"verdict"`
+	// Replicas are the engines one by one, where there are several.
+	Replicas []ReplicaUse `json:"replicas,omitempty"`
+	Verdict  Verdict      `json:"verdict"`
 	// Classes and Clients split the measured requests, where there are at least two of them.
 	Classes  []ClassReport  `json:"classes,omitempty"`
 	Clients  *ClientsReport `json:"clients,omitempty"`
