@@ -64,14 +64,26 @@ func (d Deployment) checkParallel() error {
 	if d.ExpertParallel && m.MoE.Experts == 0 {
 		refuse("expert parallelism needs experts, and %s has none; drop enable_expert_parallel", m.Name)
 	}
-	if d.ExpertParallel && d.TP > m.MoE.Experts && m.MoE.Experts > 0 {
-		refuse("expert parallelism spreads %d experts over %d GPUs; use a tensor_parallel_size of at most %d", m.MoE.Experts, d.TP, m.MoE.Experts)
+	if n := d.expertGroup(); d.ExpertParallel && n > m.MoE.Experts && m.MoE.Experts > 0 {
+		refuse("expert parallelism spreads %d experts over %d GPUs; use a tensor_parallel_size%s of at most %d",
+			m.MoE.Experts, n, d.timesDP(), m.MoE.Experts)
+	}
+	if d.DP > 1 && m.MoE.Experts == 0 {
+		refuse("data-parallel ranks that step together share experts, and %s has none; use replicas", m.Name)
 	}
 	if d.spansNodes() && !(d.Internode.Bandwidth > 0) {
 		refuse("%d GPUs span nodes of %d, but nothing connects the nodes; set the bandwidth of the link between them, or use at most %d GPUs",
-			d.TP*d.PP, d.GPUsPerNode, d.GPUsPerNode)
+			d.TP*d.PP*d.ranks(), d.GPUsPerNode, d.GPUsPerNode)
 	}
 	return errors.Join(faults...)
+}
+
+// timesDP completes "tensor_parallel_size" to the product that counts, where there are data-parallel ranks.
+func (d Deployment) timesDP() string {
+	if d.DP > 1 {
+		return " × data_parallel_size"
+	}
+	return ""
 }
 
 // splits names the tensor-parallel sizes up to 16 into which m can be cut.
@@ -129,6 +141,7 @@ const mostCount = 1<<31 - 1
 func (d Deployment) checkSettings() error {
 	var faults []error
 	for _, s := range []setting{
+		{"data_parallel_size", d.DP},
 		{"max_num_batched_tokens", d.MaxNumBatchedTokens},
 		{"max_num_seqs", d.MaxNumSeqs},
 		{"max_model_len", d.MaxModelLen},

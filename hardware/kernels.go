@@ -46,7 +46,7 @@ func (d Deployment) fractions() []number {
 	if d.Model.MoE.Experts > 0 {
 		list = append(list, k.MoE.fractions("MoE")...)
 	}
-	if d.TP == 1 {
+	if d.expertGroup() == 1 {
 		return list
 	}
 	if len(k.Ring) == 0 {

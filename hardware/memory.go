@@ -111,7 +111,7 @@ func divide(d Deployment, o MemoryOptions) Memory {
 		BytesPerToken: s.kvBytes(d, 1, s.layers),
 		Groups:        s.groups(d.Model), blockSize: d.BlockSize,
 	}
-	if d.TP*d.PP > 1 {
+	if d.TP*d.PP*d.ranks() > 1 {
 		m.NonTorch += communicationBytes
 	}
 	if !d.eager() {
@@ -157,7 +157,7 @@ func (s shard) weightBytes(d Deployment) int64 {
 		attention += float64(replicated) / tp
 	}
 	mlp := float64(s.dense)*float64(p.DenseMLP)/tp + float64(s.experted)*float64(p.Shared)/tp
-	experts := float64(s.experted) * float64(p.Experts) / tp // whole experts or slices of all
+	experts := float64(s.experted) * float64(p.Experts) / float64(d.expertGroup()) // whole experts or slices of all
 	wide := tables + float64(p.FinalNorm) + layers*float64(p.Norms) + float64(s.experted)*float64(p.Router)
 	bytes := (layers*attention+mlp)*d.Weights.outsideExperts().Bytes() + experts*d.Weights.Bytes() + wide*BF16.Bytes()
 	return int64(math.Ceil(bytes))
@@ -171,7 +171,7 @@ func (s shard) weightBytes(d Deployment) int64 {
 func (s shard) activationBytes(d Deployment) int64 {
 	width := s.mlp * min(s.dense, 1)
 	if s.experted > 0 {
-		width = max(width, d.Model.MoE.TopK*s.expertWidth/s.ep+s.shared)
+		width = max(width, d.Model.MoE.TopK*s.expertWidth*d.ranks()/s.ep+s.shared) // the tokens of all ranks meet there
 	}
 	t := int64(d.MaxNumBatchedTokens)
 	return t*3*2*int64(width) + t*3*2*int64(d.Model.Hidden) + 12*int64(d.MaxNumSeqs)*int64(d.Model.Vocab)

@@ -59,6 +59,7 @@ type Deployment struct {
 	KV      Dtype // BF16, FP16 or FP8
 
 	TP, PP         int
+	DP             int // ranks with attention of their own that step together and share the experts; 0 and 1: one
 	ExpertParallel bool
 	GPUsPerNode    int // beyond it traffic crosses Internode
 	Internode      Link

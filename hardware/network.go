@@ -61,7 +61,16 @@ func (d Device) ringFor(gpus int) *RingPoint {
 }
 
 // spansNodes reports whether d needs more GPUs than a node has.
-func (d Deployment) spansNodes() bool { return d.GPUsPerNode > 0 && d.TP*d.PP > d.GPUsPerNode }
+func (d Deployment) spansNodes() bool {
+	return d.GPUsPerNode > 0 && d.TP*d.PP*d.ranks() > d.GPUsPerNode
+}
+
+// newExchange returns the network over which data-parallel ranks exchange the tokens that the experts of all of them
+// compute.
+func newExchange(d Deployment) network {
+	d.TP, d.PP = d.expertGroup(), 1
+	return newNetwork(d)
+}
 
 // allReduce prices the sum of a tensor of so many bytes over the group. Across nodes it is hierarchical: each GPU sums
 // its share of the node's result with its peers on the other nodes.

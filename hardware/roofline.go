@@ -21,11 +21,14 @@ type Roofline struct {
 	window Window
 
 	linear table // by tokens
+	routed table // experts, by the tokens of all data-parallel ranks; empty without such ranks: they are in linear then
+	ranks  int
 	head   table // by sampled rows
 
 	attention attention
 	elements  elementwise
 	network   network
+	exchange  network // between data-parallel ranks
 	launches  launches
 	host      Host
 	power     power
@@ -65,7 +68,7 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 	s := newShard(d)
 	r := &Roofline{
 		model: d.Model, shard: s,
-		elements: newElementwise(d.Device), network: newNetwork(d), launches: newLaunches(d, s),
+		elements: newElementwise(d.Device), network: newNetwork(d), exchange: newExchange(d), ranks: d.ranks(), launches: newLaunches(d, s),
 		host: d.Host, power: newPower(d.Device),
 		blocks: newBlocks(d, s),
 		last:   matmul{n: float64(ceilDiv(d.Model.Vocab, d.TP)), k: float64(d.Model.Hidden), by: d.Device.arithmetic(BF16)},
@@ -81,6 +84,9 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 		r.attention = &a
 	}
 	r.linear = newTable(min(cmp.Or(d.MaxNumBatchedTokens, usualTokens), largestTable), r.tokens)
+	if r.ranks > 1 {
+		r.routed = newTable(min(cmp.Or(d.MaxNumBatchedTokens, usualTokens)*r.ranks, largestTable), r.route)
+	}
 	r.head = newTable(min(cmp.Or(d.MaxNumSeqs, usualSeqs), largestTable), r.sample)
 	return r, nil
 }
@@ -91,19 +97,23 @@ func (r *Roofline) Window() Window { return r.window }
 // Cost prices a step on one GPU of the most loaded pipeline stage. A step without tokens costs nothing; any other takes
 // time on the device.
 func (r *Roofline) Cost(s Step) (c Cost) {
-	if s.Tokens <= 0 {
+	rows := max(s.Tokens, s.Rows)
+	if rows <= 0 {
 		return c
 	}
 	var p price
-	r.linear.addTo(&p, s.Tokens)
+	r.linear.addTo(&p, rows)
+	if r.ranks > 1 {
+		r.routed.addTo(&p, max(s.Group, rows))
+	}
 	if s.Sampled > 0 {
 		r.head.addTo(&p, s.Sampled)
 	}
 	r.attend(&p, &s)
-	gaps := r.launches.gaps(s.Tokens, p.seconds())
+	gaps := r.launches.gaps(rows, p.seconds())
 	p.overhead += gaps
 	p.joules += r.power.idle * gaps
-	p.settle(&c, nanoseconds(r.network.hop(s.Tokens)))
+	p.settle(&c, nanoseconds(r.network.hop(rows)))
 	seqs := float64(s.Seqs)
 	c.Exposed = nanoseconds(r.host.ExposedBase + r.host.ExposedPerSeq*seqs + r.host.ExposedPerSampled*float64(s.Sampled))
 	c.Host = nanoseconds(r.host.HiddenBase + r.host.HiddenPerSeq*seqs)
@@ -153,13 +163,33 @@ func (r *Roofline) tokens(n int) price {
 		for _, g := range b.matmuls {
 			p.add(b.layers, g.price(m))
 		}
-		if b.experts != nil {
+		apart := b.experts != nil && r.ranks > 1
+		if b.experts != nil && !apart {
 			p.add(b.layers, b.experts.price(m))
 		}
 		p.add(b.layers, r.elements.price(b.elements, b.perToken*m))
-		if r.shard.tp > 1 {
+		switch {
+		case r.shard.tp > 1 && apart:
+			p.add(b.layers, reduce) // after attention; for the experts see route
+		case r.shard.tp > 1:
 			p.add(2*b.layers, reduce) // after attention, and after the MLP or the experts
 		}
+	}
+	return p
+}
+
+// route prices the experts of all data-parallel ranks for the n tokens of all of them, which run padded already. Every rank
+// gathers the tokens of the others and takes back the sums for its own (vLLM's allgather_reducescatter): together the
+// traffic of one all-reduce over the whole group.
+func (r *Roofline) route(n int) price {
+	m := float64(n)
+	var p price
+	for _, b := range r.blocks {
+		if b.experts == nil {
+			continue
+		}
+		p.add(b.layers, b.experts.price(m))
+		p.add(b.layers, r.exchange.allReduce(2*m*float64(r.model.Hidden)))
 	}
 	return p
 }

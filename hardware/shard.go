@@ -25,17 +25,23 @@ func newShard(d Deployment) shard {
 	if m.MoE.Experts > 0 {
 		s.experted = ceilDiv(m.ExpertLayers()*s.layers, m.Layers)
 		if d.ExpertParallel {
-			s.ep = d.TP
+			s.ep = d.expertGroup()
 		}
 	}
 	s.dense = s.layers - s.experted
 
 	s.heads, s.kvHeads = m.Heads/d.TP, m.KVHeadsPer(d.TP)
 	s.mlp = ceilDiv(m.DenseWidth(), d.TP)
-	s.expertWidth = ceilDiv(m.MoE.Width, d.TP/s.ep)
+	s.expertWidth = ceilDiv(m.MoE.Width, d.expertGroup()/s.ep)
 	s.shared = ceilDiv(m.MoE.SharedWidth, d.TP)
 	return s
 }
+
+// ranks returns how many data-parallel ranks there are.
+func (d Deployment) ranks() int { return max(d.DP, 1) }
+
+// expertGroup returns how many GPUs share the experts of a layer: those of all data-parallel ranks (vLLM's EP size).
+func (d Deployment) expertGroup() int { return d.TP * d.ranks() }
 
 // slidingLayers returns how many layers see only a window.
 func (m Model) slidingLayers() int {

@@ -18,6 +18,10 @@ type Step struct {
 
 	KVShared int64 // of KVRead: cached tokens that another decode reads, too, beyond the first to read each
 
+	// Of data-parallel ranks in lockstep: the rows that every rank runs, and those of all ranks, which the experts see.
+	// Zero elsewhere: Tokens. See Roofline.Together.
+	Rows, Group int
+
 	// The same three sums for layers whose attention sees only a window of keys; zero when the model has none.
 	WindowPairs, WindowKVRead, WindowPrefillKV int64
 }
@@ -57,6 +61,22 @@ func (s *Step) AddChunk(fresh, past int, sampled bool, w Window) {
 		s.WindowPairs += windowPairs(q, c, int64(w.Keys))
 		s.WindowPrefillKV += min(c+q, int64(w.Keys+w.Tile)+q)
 	}
+}
+
+// Add adds the rows of another step.
+func (s *Step) Add(t Step) {
+	s.Tokens += t.Tokens
+	s.Seqs += t.Seqs
+	s.Decodes += t.Decodes
+	s.Sampled += t.Sampled
+	s.AttnPairs += t.AttnPairs
+	s.KVRead += t.KVRead
+	s.PrefillKV += t.PrefillKV
+	s.ChunkRows += t.ChunkRows
+	s.KVShared += t.KVShared
+	s.WindowPairs += t.WindowPairs
+	s.WindowKVRead += t.WindowKVRead
+	s.WindowPrefillKV += t.WindowPrefillKV
 }
 
 // windowPairs returns Σ over the q new rows of min(c+i, w), i = 1..q: the pairs left when each query sees w keys.

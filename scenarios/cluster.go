@@ -32,18 +32,29 @@ const mostReplicas = 4096
 func (s *Scenario) grouped() int {
 	n := 0
 	for i := range s.Cluster.Groups {
-		n += s.Cluster.Groups[i].Replicas
+		n += s.Cluster.Groups[i].engines()
 	}
 	return n
 }
 
-// plain returns the number of replicas that are as the scenario describes its engine.
-func (s *Scenario) plain() int {
-	n := s.grouped()
-	if s.Cluster.Replicas == 0 && n == 0 {
-		return 1
+// engines returns how many engines the group holds.
+func (g *Group) engines() int {
+	if g.s == nil {
+		return g.Replicas
 	}
-	return max(s.Cluster.Replicas-n, 0)
+	return g.Replicas * max(g.s.copies, 1)
+}
+
+// plain returns the number of engines that are as the scenario describes them.
+func (s *Scenario) plain() int {
+	n := 0
+	for i := range s.Cluster.Groups {
+		n += s.Cluster.Groups[i].Replicas
+	}
+	if s.Cluster.Replicas == 0 && n == 0 {
+		return max(s.copies, 1)
+	}
+	return max(s.Cluster.Replicas-n, 0) * max(s.copies, 1)
 }
 
 // several reports whether there is more than one engine.
@@ -173,7 +184,7 @@ func (s *Scenario) groups(shared *Shared) ([]group, error) {
 		}
 		e.Warnings = slices.Concat(x.notes, x.s.idleWarnings())
 		g.s = e.Scenario
-		built = append(built, group{name: g.Name, replicas: g.Replicas, engine: e})
+		built = append(built, group{name: g.Name, replicas: g.engines(), engine: e})
 	}
 	return built, all.err()
 }

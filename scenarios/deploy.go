@@ -210,12 +210,14 @@ func (x *deployment) link(m *Mistakes) {
 
 func (x *deployment) host() {
 	x.Host = x.profile.Host
-	if x.TP*x.PP > 1 {
+	if x.TP*x.PP*max(x.DP, 1) > 1 {
 		x.Host.HiddenBase += x.profile.Workers.Seconds()
 	}
 	e := &x.s.Engine
 	x.Host.ExposedPerSampled = e.SamplingCost.Seconds() + e.ConstrainedDecoding.Share*e.ConstrainedDecoding.Cost.Seconds()
-	x.ExpertSkew = servedSkew(x.Model)
+	if x.ExpertSkew = e.ExpertSkew; x.ExpertSkew == 0 {
+		x.ExpertSkew = servedSkew(x.Model)
+	}
 	if !x.s.Explicit("frontend.api_servers") && x.s.Engine.APIServerCount > 0 {
 		x.s.Frontend.APIServers = x.s.Engine.APIServerCount
 	}

@@ -86,13 +86,14 @@ func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 // watched is what the recorder must know of a replica.
 func (x *Experiment) watched(r *cluster.Replica) metrics.Engine {
 	d := &x.Deployment
+	ranks := max(d.DP, 1)
 	return metrics.Engine{
-		Name: r.Name, GPU: d.Device.Name, Cost: x.cost, Window: x.Limits.Window,
+		Name: r.Name, GPU: d.Device.Name, Cost: x.alone(), Window: x.Limits.Window,
 		GPUs: x.Scenario.gpus(), PeakFLOPs: x.peak(), PeakBandwidth: d.Device.Bandwidth,
 		IdleWatts:   d.Device.Kernels.IdleWatts,
 		WeightBytes: x.Memory.Weights + x.Memory.Activations + x.Memory.Graphs + x.Memory.NonTorch,
-		Blocks:      x.Memory.Blocks - 1, BlockSize: d.BlockSize, Ingress: x.Scenario.Frontend.Latency,
-		BytesPerToken: float64(d.Model.KVBytesPerToken(d.KV)), BlockBytes: x.Memory.BlockBytes,
+		Blocks:      (x.Memory.Blocks - 1) * ranks, BlockSize: d.BlockSize, Ingress: x.Scenario.Frontend.Latency,
+		BytesPerToken: float64(d.Model.KVBytesPerToken(d.KV)), BlockBytes: x.Memory.BlockBytes / int64(ranks),
 		Usage: r.Cache.Usage, Counters: func() scheduler.Counters { return r.Scheduler.Counters() },
 	}
 }

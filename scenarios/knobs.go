@@ -70,6 +70,7 @@ var knobs = []knob{
 	{"engine.kv_cache_memory_bytes", unless(func(s *Scenario) bool { return s.Engine.NumGPUBlocksOverride == 0 }, "beside num_gpu_blocks_override")},
 	{"engine.cudagraph_capture_sizes", unless(func(s *Scenario) bool { return !s.Engine.EnforceEager }, "with enforce_eager")},
 	{"engine.api_server_count", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
+	{"engine.expert_skew", unless(func(s *Scenario) bool { return s.experts }, "on a model without experts")},
 	{"engine.constrained_decoding.cost", unless(func(s *Scenario) bool { return s.Engine.ConstrainedDecoding.Share > 0 }, "while engine.constrained_decoding.share is 0")},
 	{"frontend.api_servers", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 
@@ -117,7 +118,10 @@ func (s *Scenario) swaps() bool {
 	return s.Scheduler.Name == "continuous" && s.Engine.PreemptionMode == "swap"
 }
 
-func (s *Scenario) gpus() int { return s.Engine.TensorParallelSize * s.Engine.PipelineParallelSize }
+// gpus returns the GPUs of one engine, whose data-parallel ranks in lockstep are part of it.
+func (s *Scenario) gpus() int {
+	return s.Engine.TensorParallelSize * s.Engine.PipelineParallelSize * max(s.ranks, 1)
+}
 
 // onePriority reports whether the workload makes all requests equally important. A trace may hold priorities.
 func (s *Scenario) onePriority() bool {

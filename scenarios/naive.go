@@ -18,6 +18,12 @@ func (x *Experiment) memory(o *Options) (kvcache.Cache, func() int, error) {
 		p := reference.NewPool(x.Memory.Blocks-1, x.Deployment.BlockSize, x.Scenario.Engine.EnablePrefixCaching == On)
 		return p, p.Again, nil
 	}
+	if x.Deployment.DP > 1 {
+		if o.Cache != nil {
+			return nil, nil, errors.New("a pool that earlier runs have warmed is for one rank")
+		}
+		return x.rankPools(), func() int { return 0 }, nil
+	}
 	p := o.Cache
 	if p == nil {
 		p = x.Pool()
@@ -37,6 +43,9 @@ func (x *Experiment) knownToNaive() error {
 	if len(x.Memory.Groups) > 1 || x.Limits.Window.Keys > 0 {
 		found = append(found, errors.New("the reference engine knows no sliding-window layers: choose another model"))
 	}
+	if x.Deployment.DP > 1 {
+		found = append(found, errors.New("the reference engine knows no ranks in lockstep: leave out data_parallel_size"))
+	}
 	if x.Scenario.hostBlocks(x.Memory) > 0 {
 		found = append(found, errors.New("the reference engine knows no host memory: leave out kv_offloading_size"))
 	}
@@ -47,6 +56,9 @@ func (x *Experiment) knownToNaive() error {
 func (x *Experiment) policy(cache kvcache.Cache, named bool) scheduler.Scheduler {
 	if p, ok := cache.(*reference.Pool); ok {
 		return reference.NewScheduler(x.Limits, p)
+	}
+	if r, ok := cache.(*ranked); ok {
+		return x.lockstep(r)
 	}
 	return x.scheduler(cache, named)
 }

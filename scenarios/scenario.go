@@ -27,6 +27,11 @@ type Scenario struct {
 	top place            // the file as a whole
 
 	overlay *Overlay // read from Overlay, or given
+
+	// Known once the model is:
+	experts bool // it is a mixture of them
+	ranks   int  // of data parallelism in lockstep, within one engine; 0: one
+	copies  int  // engines for each replica: the data-parallel ranks of a dense model; 0: one
 }
 
 // Hardware is what one engine runs on.
@@ -63,10 +68,12 @@ type Engine struct {
 	Profile                                   string
 	Dtype, Quantization, KVCacheDtype         string
 	TensorParallelSize, PipelineParallelSize  int
+	DataParallelSize                          int
 	EnableExpertParallel                      bool
-	MaxNumSeqs, MaxNumBatchedTokens           int // 0: the profile's default for this GPU
-	MaxNumScheduledTokens                     int // 0: MaxNumBatchedTokens
-	MaxModelLen                               int // 0: the model's; -1: the longest that fits
+	ExpertSkew                                float64 // 0: what served runs of the model's kind show
+	MaxNumSeqs, MaxNumBatchedTokens           int     // 0: the profile's default for this GPU
+	MaxNumScheduledTokens                     int     // 0: MaxNumBatchedTokens
+	MaxModelLen                               int     // 0: the model's; -1: the longest that fits
 	LongPrefillTokenThreshold                 int
 	GPUMemoryUtilization                      float64 // 0: the profile's default
 	KVCacheMemoryBytes                        Bytes

@@ -53,6 +53,7 @@ func (x *deployment) settings(m *Mistakes) {
 		e.MaxNumScheduledTokens = e.MaxNumBatchedTokens
 	}
 	x.TP, x.PP, x.ExpertParallel = e.TensorParallelSize, e.PipelineParallelSize, e.EnableExpertParallel
+	x.spread(m)
 	x.MaxNumSeqs, x.BlockSize, x.Eager = e.MaxNumSeqs, e.BlockSize, e.EnforceEager
 	x.graphs(m)
 }

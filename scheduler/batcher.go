@@ -110,6 +110,7 @@ func (p *Plan) reset() {
 	p.Loads, p.Moved = p.Loads[:0], Moved{}
 	p.Wake, p.Step = 0, hardware.Step{}
 	p.Members, p.Beat, p.beats = 0, 0, false
+	p.Ranks = p.Ranks[:0]
 }
 
 // end hands the plan out. Empty plans are all the same one, so that asking in vain costs nothing.

@@ -73,12 +73,13 @@ type Work struct {
 // Plan is the next step. The scheduler reuses it after the Done that reports it.
 type Plan struct {
 	Work      []Work
-	Preempted []*Seq        // evicted while planning, in order
-	Admitted  []*Seq        // taken from the waiting queue while planning, in order (they are in Work too)
-	Loads     []Load        // begin now; none of these sequences is in Work
-	Moved                   // what has to be copied before, or behind, this step
-	Wake      sim.Time      // ask again at this instant even if nothing happens (static batching's timeout); 0: on the next event
-	Step      hardware.Step // what the cost model needs to know
+	Preempted []*Seq          // evicted while planning, in order
+	Admitted  []*Seq          // taken from the waiting queue while planning, in order (they are in Work too)
+	Loads     []Load          // begin now; none of these sequences is in Work
+	Moved                     // what has to be copied before, or behind, this step
+	Wake      sim.Time        // ask again at this instant even if nothing happens (static batching's timeout); 0: on the next event
+	Step      hardware.Step   // what the cost model needs to know
+	Ranks     []hardware.Step // the parts of Step, one for each data-parallel rank; see Lockstep. Empty: there is one engine
 
 	// Members is the number of sequences that decode in this step without being named in Work: they have said that
 	// they would (Work.Joins), and go on by one token in every beat until a plan names them again or they are dropped.

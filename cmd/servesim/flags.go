@@ -32,6 +32,7 @@ func knobs() []knob {
 		{"kv-cache-dtype", "TYPE", "engine.kv_cache_dtype", "KV cache: auto, bfloat16, fp8"},
 		{"tensor-parallel-size", "N", "engine.tensor_parallel_size", "GPUs that share each layer (also -tp)"},
 		{"pipeline-parallel-size", "N", "engine.pipeline_parallel_size", "groups of layers, one after the other (also -pp)"},
+		{"data-parallel-size", "N", "engine.data_parallel_size", "ranks that share the requests (also -dp); in lockstep if the model has experts"},
 		{"enable-expert-parallel", "", "engine.enable_expert_parallel", "spread whole experts over the GPUs"},
 		{"max-num-seqs", "N", "engine.max_num_seqs", "most sequences that run at once"},
 		{"max-num-batched-tokens", "N", "engine.max_num_batched_tokens", "token capacity of a step"},

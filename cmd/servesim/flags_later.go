@@ -16,7 +16,6 @@ type later struct {
 
 func laterFlags() []later {
 	return []later{
-		{"data-parallel-size", "N", "engine ranks that share the requests (also -dp)", []string{"1"}},
 		{"decode-context-parallel-size", "N", "GPUs that share the KV cache of a sequence", []string{"1"}},
 		{"speculative-config", "JSON", "speculative decoding", []string{"", "{}", "null", "none"}},
 		{"cpu-offload-gb", "GIB", "weights in host memory", []string{"0", "0.0"}},

@@ -85,10 +85,8 @@ func (r *Row) refusal() error {
 	switch {
 	case r.Engine != "" && r.Engine != "vllm":
 		return fmt.Errorf("engine %s is not modelled; vllm is", r.Engine)
-	case r.DP > 1:
-		return fmt.Errorf("dp %d: data parallelism is not modelled", r.DP)
-	case r.EP > 1 && r.EP != r.TP:
-		return fmt.Errorf("ep %d: experts can only be spread over the %d GPUs of the tensor-parallel group", r.EP, r.TP)
+	case r.EP > 1 && r.EP != r.TP*max(r.DP, 1):
+		return fmt.Errorf("ep %d: experts can only be spread over all %d GPUs that share them", r.EP, r.TP*max(r.DP, 1))
 	case !slices.Contains([]string{"", "all", "throughput", "report"}, r.Compare):
 		return fmt.Errorf("compare %q is unknown; all, throughput and report are known", r.Compare)
 	}
@@ -127,6 +125,7 @@ func (r *Row) server() []setting {
 		{"engine.quantization", quantization},
 		{"engine.kv_cache_dtype", r.KVCacheDtype},
 		{"engine.tensor_parallel_size", whole(r.TP)},
+		{"engine.data_parallel_size", whole(max(r.DP, 1))},
 		{"engine.pipeline_parallel_size", whole(r.PP)},
 		{"engine.enable_expert_parallel", expert},
 		{"engine.max_model_len", whole(r.MaxModelLen)},

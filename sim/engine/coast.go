@@ -26,7 +26,7 @@ func (e *Engine) coast() {
 		if h := e.c.Hooks.Planned; h != nil {
 			h(now, g.plan)
 		}
-		g.cost = e.price(g.plan.Step)
+		g.cost = e.price(g.plan)
 		g.start, g.end = e.pass(now, &g.cost)
 	}
 	if now > e.kernel.Now() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/workload"
@@ -38,9 +39,10 @@ type Engine struct {
 	active  int               // requests in the scheduler
 	order   int64             // of submission
 
-	loader   scheduler.Loader // nil: the scheduler knows no loads
-	loads    []arrival        // in order of arrival
-	linkFree sim.Time         // when the link from the host has carried all that was asked for
+	lockstep hardware.LockstepModel // the cost model, if it can price ranks that step together
+	loader   scheduler.Loader       // nil: the scheduler knows no loads
+	loads    []arrival              // in order of arrival
+	linkFree sim.Time               // when the link from the host has carried all that was asked for
 
 	asleep  bool      // nothing in flight: only an arrival or the alarm starts the loop again
 	alarm   sim.Timer // set while asleep, for alarmAt
@@ -63,6 +65,7 @@ func New(k *sim.Kernel, c Config) *Engine {
 	e := &Engine{kernel: k, c: c, stages: make([]sim.Time, c.Stages), asleep: true, alarmAt: sim.Never, flying: newPipeline(c.InFlight)}
 	e.desk = newDesk(c.Frontend)
 	e.loader, _ = c.Scheduler.(scheduler.Loader)
+	e.lockstep, _ = c.Cost.(hardware.LockstepModel)
 	e.looping, e.landing = e.loop, e.land
 	if len(e.stages) == 1 {
 		e.coaster, _ = c.Scheduler.(scheduler.Coaster)

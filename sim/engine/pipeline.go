@@ -67,7 +67,11 @@ func (p *pipeline) busy() bool {
 }
 
 // price returns what a step costs.
-func (e *Engine) price(s hardware.Step) hardware.Cost {
+func (e *Engine) price(p *scheduler.Plan) hardware.Cost {
+	if len(p.Ranks) > 0 {
+		return e.lockstep.Together(p.Ranks)
+	}
+	s := p.Step
 	if e.c.Shared != nil {
 		s.KVShared = min(e.c.Shared(), s.KVRead)
 	}

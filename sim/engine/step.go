@@ -139,7 +139,7 @@ func (e *Engine) plan(now sim.Time) bool {
 	f := e.flying.enter()
 	f.plan, f.number = nil, e.planned
 	if !p.Empty() {
-		f.plan, f.cost = p, e.price(p.Step)
+		f.plan, f.cost = p, e.price(p)
 		e.c.Host.charge(&f.cost, p)
 		f.start, f.end = e.pass(e.inputsReady(p, now), &f.cost)
 		e.claimOutputs(p, f.end)
