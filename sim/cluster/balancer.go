@@ -3,6 +3,7 @@ package cluster
 import (
 	"time"
 
+	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/workload"
 )
@@ -44,13 +45,10 @@ func newCountingBalancer(k *sim.Kernel) *balancer {
 	return b
 }
 
-// scoreKV keeps away from engines whose requests wait for memory:
-//
-//	max(in flight, waiting + running) + 6 · waiting · max(0, KV usage − 0.5)
-//
-// in flight being the requests that this front end has sent there and that have not ended.
+// scoreKV is scheduler.BalancerScore, by the requests under way as the engine reports them, or as this front end has sent
+// them there, if those are more.
 func scoreKV(n *news, open int) float64 {
-	return float64(max(open, n.waiting+n.running)) + 6*float64(n.waiting)*max(0, n.usage-0.5)
+	return scheduler.BalancerScore(max(open, n.waiting+n.running), n.waiting, n.usage)
 }
 
 // scoreCounts is 4 · waiting + running.
