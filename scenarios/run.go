@@ -26,7 +26,7 @@ type Options struct {
 	PerToken    bool                  // measure every token: exact ITL of completed requests, slower
 	Hooks       engine.Hooks          // observers of the caller's own
 	Naive       bool                  // plan with the deliberately simple scheduler and pool of sim/engine/reference: slow
-	Cache       *kvcache.Pool         // a pool that earlier runs on this deployment have warmed; nil: a cold one
+	Memory      Memory                // what earlier runs on this deployment have left in the cache; nil: it is cold
 	// Ready is shown what the engine is made of before the first event. It may read from both whenever a hook is called.
 	Ready func(scheduler.Scheduler, kvcache.Cache)
 }
@@ -39,7 +39,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache, again, err := x.memory(&o)
+	cache, err := x.memory(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
-		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },
+		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
 		Frontend: x.frontend(), Host: x.host(), Hooks: hooks, Check: o.Check,
 	})
 	load.Start(k, e)
