@@ -124,6 +124,9 @@ func (t *Tiered) Release(id SeqID) { t.pool.Release(id) }
 // Usage reads only. It implements [Cache] and speaks of the pool.
 func (t *Tiered) Usage() Usage { return t.pool.Usage() }
 
+// Again reads only. It speaks of the pool, as [Pool.Again] does.
+func (t *Tiered) Again() int { return t.pool.Again() }
+
 // Counters reads only. It implements [Cache].
 func (t *Tiered) Counters() Counters { return t.pool.Counters() }
 

@@ -28,7 +28,7 @@ type fleet struct {
 // build makes the replicas of every group of the experiment.
 func (f *fleet) build(x *Experiment) error {
 	total := x.Replicas()
-	if f.options.Cache != nil && total > 1 {
+	if f.options.Memory != nil && total > 1 {
 		return errors.New("a pool that earlier runs have warmed is for one engine")
 	}
 	for g := range x.all() {
@@ -60,7 +60,7 @@ func (f *fleet) server(x *Experiment) workload.Server {
 // replica makes one engine as x describes it: its pool, its scheduler, and whoever watches them.
 func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 	o := f.options
-	cache, again, err := x.memory(o)
+	cache, err := x.memory(o)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
-		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },
+		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
 		Frontend: x.frontend(), Host: x.host(), Hooks: hooks, Check: o.Check,
 	})
 	return r, nil

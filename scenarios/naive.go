@@ -9,29 +9,24 @@ import (
 	"github.com/servesim/servesim/sim/engine/reference"
 )
 
-// memory returns the pool of a run.
-func (x *Experiment) memory(o *Options) (kvcache.Cache, func() int, error) {
+// memory returns the cache of a run.
+func (x *Experiment) memory(o *Options) (Memory, error) {
 	if o.Naive {
 		if err := x.knownToNaive(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		p := reference.NewPool(x.Memory.Blocks-1, x.Deployment.BlockSize, x.Scenario.Engine.EnablePrefixCaching == On)
-		return p, p.Again, nil
+		return reference.NewPool(x.Memory.Blocks-1, x.Deployment.BlockSize, x.Scenario.Engine.EnablePrefixCaching == On), nil
 	}
 	if x.Deployment.DP > 1 {
-		if o.Cache != nil {
-			return nil, nil, errors.New("a pool that earlier runs have warmed is for one rank")
+		if o.Memory != nil {
+			return nil, errors.New("a pool that earlier runs have warmed is for one rank")
 		}
-		return x.rankPools(), func() int { return 0 }, nil
+		return x.rankPools(), nil
 	}
-	p := o.Cache
-	if p == nil {
-		p = x.Pool()
+	if o.Memory != nil {
+		return o.Memory, nil
 	}
-	if n := x.Scenario.hostBlocks(x.Memory); n > 0 {
-		return kvcache.Over(p, n), p.Again, nil
-	}
-	return p, p.Again, nil
+	return x.Cold(), nil
 }
 
 // knownToNaive says what the naive scheduler and pool cannot play.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim/engine"
 )
 
@@ -17,13 +18,13 @@ const defaultSwapSpace = 4
 // PCIe carries some 78 % of its rate once packets have headers: about 50 GB/s of Gen5 x16's 64, 25 of Gen4's 32. Beside the
 // link's time a load takes until all layers of its blocks are issued and its end is noticed; a millisecond is assumed.
 //
-// A background copy costs the steps little, but never nothing: it reads the GPU's memory, and the thread that launches
-// the kernels has to issue it, for every layer. The 10 µs a block are assumed, between two reports: LMCache lost 11 % on a
-// load without any re-use (LMCache #970), and vLLM's served runs with and without offloading agree within 2 %.
+// A background copy costs the steps little, but never nothing: it reads the GPU's memory, and the worker has to issue it. Since
+// 0.12 vLLM keeps the layers of a block together, so that it is one call of 2 µs (vLLM #29013: cudaMemcpyAsync while its queue has
+// room). On served runs with and without offloading no difference can be seen.
 const (
 	pcieFraction = 0.78
 	loadLatency  = time.Millisecond
-	copyIssue    = 10 * time.Microsecond
+	copyIssue    = 2 * time.Microsecond
 )
 
 // checkOffloading refuses host memory for a model whose layers do not share one table: vLLM's connectors then
@@ -48,6 +49,23 @@ func (s *Scenario) hostBlocks(plan hardware.Memory) int {
 		return 0
 	}
 	return int(s.Engine.KVOffloadingSize * gibibyte / float64(plan.BlockBytes*int64(s.gpus())))
+}
+
+// A Memory is the KV cache of one engine, with the host's memory below it where blocks are offloaded. It outlives a run: the
+// next on the same deployment finds what this one has left.
+type Memory interface {
+	kvcache.Cache
+	// Again reads only. It returns how many blocks the sequences would hold in addition if none were shared.
+	Again() int
+}
+
+// Cold returns an empty cache of the engine.
+func (x *Experiment) Cold() Memory {
+	pool := x.Pool()
+	if n := x.Scenario.hostBlocks(x.Memory); n > 0 {
+		return kvcache.Over(pool, n)
+	}
+	return pool
 }
 
 // swapBlocks returns the KV blocks that fit into the swap space; 0: nothing is swapped.

@@ -44,6 +44,9 @@ func (x *Experiment) rankPools() *ranked {
 	return r
 }
 
+// Again is not asked for: ranks are priced one by one.
+func (r *ranked) Again() int { return 0 }
+
 // Usage is of all pools together.
 func (r *ranked) Usage() (sum kvcache.Usage) {
 	for _, p := range r.pools {

@@ -26,7 +26,7 @@ type Options struct {
 	PerToken    bool                  // measure every token: exact ITL of completed requests, slower
 	Hooks       engine.Hooks          // observers of the caller's own
 	Naive       bool                  // plan with the deliberately simple scheduler and pool of sim/engine/reference: slow
-	Cache       *kvcache.Pool         // a pool that earlier runs on this deployment have warmed; nil: a cold one
+	Memory      Memory                // what earlier runs on this deployment have left in the cache; nil: it is cold
 	// Each of these is shown every engine before the first event, and returns hooks for that engine alone: Life.Slot and
 	// sequence IDs mean nothing beyond it. The replica is complete by the time that a hook is called.
 	Each []func(*cluster.Replica) engine.Hooks

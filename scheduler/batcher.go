@@ -41,6 +41,7 @@ type batcher struct {
 
 	swap  swap
 	moved Moved // not charged to a step yet
+	known int64 // of the blocks that the cache has ever copied down: those accounted for, or copied for an engine before
 
 	recycled []*Plan
 	idle     Plan  // the empty one
@@ -58,7 +59,9 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 		b.order = priority{}
 	}
 	b.slider, _ = c.(kvcache.Slider)
-	b.tier, _ = c.(kvcache.Tier)
+	if b.tier, _ = c.(kvcache.Tier); b.tier != nil {
+		b.known = b.tier.Copied()
+	}
 	b.waiting, b.skipped = b.order.line(), b.order.line()
 	b.capacity = min(bound(l.MaxNumBatchedTokens), bound(l.MaxNumScheduledTokens))
 	b.threshold = bound(l.LongPrefillTokenThreshold)

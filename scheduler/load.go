@@ -112,6 +112,7 @@ func (c *chunked) unblock(p *Plan) {
 // count takes in what the cache has copied to the host.
 func (c *chunked) count() {
 	copied := c.tier.Copied()
-	c.moved.Stored += int(copied - c.counters.StoredBlocks)
-	c.counters.StoredBlocks = copied
+	c.moved.Stored += int(copied - c.known)
+	c.counters.StoredBlocks += copied - c.known
+	c.known = copied
 }

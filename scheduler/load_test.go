@@ -113,3 +113,20 @@ func TestAHeadThatDoesNotFitDoesNotBlockLoadedMemory(t *testing.T) {
 	w.expect("empty", "2: 10@800+!", "3: 1500@0+!")
 	w.finish()
 }
+
+// An engine that starts over host memory which another has filled has nothing to do with those copies.
+func TestCopiesMadeBeforeAreNotCountedAgain(t *testing.T) {
+	l, pool := setting(100, func(_ *scheduler.Limits, c *kvcache.Config) { c.PrefixCaching = true })
+	over := kvcache.Over(pool, 10_000)
+	first := newWorld(t, scheduler.Chunked(l, over), pool)
+	first.send(document(1, 800, 1), 1, 0)
+	first.expect("0: 810@0+!")
+	first.finish()
+	second := newWorld(t, scheduler.Chunked(l, over), pool)
+	second.send(document(2, 320, 2), 1, 0)
+	second.expect("0: 330@0+!")
+	second.finish()
+	if a, b := first.sched.Counters().StoredBlocks, second.sched.Counters().StoredBlocks; a != 50 || b != 20 {
+		t.Errorf("%d blocks stored and %d, want 50 and 20", a, b)
+	}
+}

@@ -136,6 +136,7 @@ func (r *Row) server() []setting {
 		{"engine.enable_prefix_caching", onOff(r.PrefixCaching)},
 		{"engine.enable_chunked_prefill", onOff(r.ChunkedPrefill)},
 		{"engine.async_scheduling", onOff(r.AsyncScheduling)},
+		{"engine.kv_offloading_size", decimal(r.CPUOffloadGiB)},
 	}
 }
 

@@ -12,8 +12,8 @@ type Report struct {
 	Rows    []Comparison       `json:"rows"`
 	Skipped []Skip             `json:"skipped"`
 	Summary map[string]Summary `json:"summary"` // of what is judged, by metric
-	// By holds the same for parts of the table: by gpu, model_class, engine_version and arrival, and of the
-	// built-in table by whether constants were fitted to the row, then by the value of
+	// By holds the same for parts of the table: by gpu, model_class, engine_version and arrival, by cpu_offload_gib where KV was
+	// offloaded, and of the built-in table by whether constants were fitted to the row, then by the value of
 	// that, then by metric.
 	By       map[string]map[string]map[string]Summary `json:"by"`
 	Capacity []Comparison                             `json:"capacity"` // of the KV pool, where the engine reported it
@@ -115,6 +115,9 @@ func (b *builder) compared(c Comparison, r *Row, device string) {
 	b.count(classColumn, r.Class(), c)
 	b.count("engine_version", r.EngineVersion, c)
 	b.count("arrival", r.Arrival, c)
+	if r.CPUOffloadGiB > 0 {
+		b.count("cpu_offload_gib", decimal(r.CPUOffloadGiB), c)
+	}
 	if in := r.inFit(); in != "" && b.embedded {
 		b.count(fitPart, in, c)
 	}
@@ -145,22 +148,7 @@ func (b *builder) report() *Report {
 		b.r.By[e.part][e.value] = e.summaries()
 	}
 	b.r.Ratios = append(b.r.Ratios, ratios(b.ran)...)
-	b.r.Notes = append(b.r.Notes, notes(b.ran)...)
 	return &b.r
-}
-
-// notes say what of the rows is not modelled.
-func notes(all []ran) []string {
-	offloaded := 0
-	for _, r := range all {
-		if r.row.CPUOffloadGiB > 0 {
-			offloaded++
-		}
-	}
-	if offloaded == 0 {
-		return nil
-	}
-	return []string{plural(offloaded, "row") + " offloaded KV to host memory, which these runs leave out: rows that differ in nothing else agree within 2 %"}
 }
 
 // finite keeps infinities and NaN out of JSON.

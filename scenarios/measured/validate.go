@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/servesim/servesim/hardware"
-	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scenarios"
 )
 
@@ -68,9 +67,9 @@ func (t *Table) groups(keep Filter) [][]int {
 }
 
 // runGroup runs the rows of one group in turn: each starts when all answers of the one before are there, and finds what it
-// has left in the cache.
+// has left in the cache, on the GPUs and in the host's memory.
 func (t *Table) runGroup(ctx context.Context, rows []int, outcomes []outcome) error {
-	var cache *kvcache.Pool
+	var memory scenarios.Memory
 	var served int64
 	first := &t.Rows[rows[0]]
 	for _, i := range rows {
@@ -84,12 +83,12 @@ func (t *Table) runGroup(ctx context.Context, rows []int, outcomes []outcome) er
 			o.skipped = err.Error()
 			continue
 		}
-		if cache == nil {
-			cache = x.Pool()
+		if memory == nil {
+			memory = x.Cold()
 		}
 		x.Workload.First = served
 		served += int64(r.Requests)
-		if o.result, err = x.Run(ctx, scenarios.Options{Cache: cache}); err != nil {
+		if o.result, err = x.Run(ctx, scenarios.Options{Memory: memory}); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
