@@ -223,6 +223,7 @@ func (x *deployment) host() {
 	}
 	x.s.Engine.APIServerCount = x.s.Frontend.APIServers
 	x.frontend()
+	x.s.farDefaults()
 }
 
 // frontend leaves to the profile what the scenario does.

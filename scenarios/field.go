@@ -73,6 +73,7 @@ var sections = []section{
 	{path: "hardware.internode", short: "name", doc: "The link between nodes: a name, or bandwidth and latency."},
 	{path: "hardware.kernels", doc: "Generations of kernels."},
 	{path: "engine", doc: "The settings of `vllm serve`, under vLLM's names with underscores."},
+	{path: "engine.kv_far_tier", short: "size", none: true, doc: "A disk or a remote store below the host's memory (kv_offloading_size)."},
 	{path: "engine.constrained_decoding", short: "share", none: true, doc: "Answers that must follow a grammar (structured output)."},
 	{path: "scheduler", short: "name", doc: "The policy that forms batches."},
 	{path: "cluster", doc: "Several engines."},

@@ -22,7 +22,8 @@ type fleet struct {
 	hooks    engine.Hooks // of all engines alike: those that the options ask for
 
 	replicas []*cluster.Replica
-	cluster  *cluster.Cluster // nil: one engine needs no router
+	shared   map[*Experiment]farTier // the remote stores, by the engines that share them
+	cluster  *cluster.Cluster        // nil: one engine needs no router
 }
 
 // build makes the replicas of every group of the experiment.
@@ -60,7 +61,8 @@ func (f *fleet) server(x *Experiment) workload.Server {
 // replica makes one engine as x describes it: its pool, its scheduler, and whoever watches them.
 func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 	o := f.options
-	cache, err := x.memory(o)
+	far := f.far(x)
+	cache, err := x.memory(o, far)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
 		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
-		Frontend: x.frontend(), Host: x.host(), Hooks: hooks, Check: o.Check,
+		Frontend: x.frontend(), Host: x.host(far), Hooks: hooks, Check: o.Check,
 	})
 	return r, nil
 }

@@ -61,6 +61,9 @@ var knobs = []knob{
 	{"engine.async_scheduling", under("continuous", "under continuous batching, which is synchronous")},
 	{"engine.kv_offloading_size", unless(func(s *Scenario) bool { return s.Scheduler.Name == "chunked" }, "without vLLM V1's scheduler (scheduler: chunked)")},
 	{"engine.kv_offloading_size", unless(func(s *Scenario) bool { return s.Engine.EnablePrefixCaching != Off }, "without prefix caching: only findable blocks are copied")},
+	{"engine.kv_offloading_policy", unless(offloads, "while no KV is offloaded (kv_offloading_size)")},
+	{"engine.kv_far_tier.", unless(offloads, "while no KV is offloaded (kv_offloading_size)")},
+	{"engine.kv_far_tier.", unless(func(s *Scenario) bool { return s.Engine.KVFarTier.Size > 0 }, "while engine.kv_far_tier.size is left out")},
 	{"engine.preemption_mode", unless(func(s *Scenario) bool {
 		return s.Engine.SwapSpace > 0 || !s.swaps() || !s.Explicit("engine.swap_space")
 	}, "while swap_space is 0")},
@@ -103,6 +106,11 @@ var knobs = []knob{
 	{"workload.clients.count", unless(func(s *Scenario) bool { return len(s.Workload.Clients.Shares) == 0 }, "beside workload.clients.shares")},
 	{"workload.clients.skew", unless(func(s *Scenario) bool { return len(s.Workload.Clients.Shares) == 0 && s.Workload.Clients.Count > 1 }, "while workload.clients.count does not make several")},
 	{"workload.prefix.groups", unless(func(s *Scenario) bool { return s.Workload.Prefix.Tokens > 0 }, "while workload.prefix.tokens is 0")},
+}
+
+// offloads reports whether KV blocks are copied to the host's memory.
+func offloads(s *Scenario) bool {
+	return s.Engine.KVOffloadingSize > 0 && s.Scheduler.Name == "chunked" && s.Engine.EnablePrefixCaching != Off
 }
 
 // apiCosts reports whether the API processes have anything to share.

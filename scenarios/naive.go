@@ -10,7 +10,7 @@ import (
 )
 
 // memory returns the cache of a run.
-func (x *Experiment) memory(o *Options) (Memory, error) {
+func (x *Experiment) memory(o *Options, far farTier) (Memory, error) {
 	if o.Naive {
 		if err := x.knownToNaive(); err != nil {
 			return nil, err
@@ -26,7 +26,7 @@ func (x *Experiment) memory(o *Options) (Memory, error) {
 	if o.Memory != nil {
 		return o.Memory, nil
 	}
-	return x.Cold(), nil
+	return x.cold(far), nil
 }
 
 // knownToNaive says what the naive scheduler and pool cannot play.

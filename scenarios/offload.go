@@ -59,13 +59,18 @@ type Memory interface {
 	Again() int
 }
 
-// Cold returns an empty cache of the engine.
-func (x *Experiment) Cold() Memory {
+// Cold returns an empty cache of the engine, over empty tiers of its own.
+func (x *Experiment) Cold() Memory { return x.cold(x.farTier()) }
+
+func (x *Experiment) cold(far farTier) Memory {
 	pool := x.Pool()
-	if n := x.Scenario.hostBlocks(x.Memory); n > 0 {
-		return kvcache.Over(pool, n)
+	n := x.Scenario.hostBlocks(x.Memory)
+	if n == 0 {
+		return pool
 	}
-	return pool
+	return kvcache.Over(pool, kvcache.Tiers{
+		Host: n, Far: far.store, Selective: x.Scenario.Engine.KVOffloadingPolicy == "write-through-selective",
+	})
 }
 
 // swapBlocks returns the KV blocks that fit into the swap space; 0: nothing is swapped.
@@ -77,11 +82,11 @@ func (x *deployment) swapBlocks(plan hardware.Memory) int {
 }
 
 // host is the way of KV blocks to the host's memory and back.
-func (x *Experiment) host() engine.Host {
+func (x *Experiment) host(far farTier) engine.Host {
 	bytes, d := float64(x.Memory.BlockBytes), x.Deployment.Device
 	read := time.Duration(bytes / d.Bandwidth * 1e9)
 	return engine.Host{
-		Block: time.Duration(bytes / (d.PCIe * pcieFraction) * 1e9), Latency: loadLatency,
+		Block: time.Duration(bytes / (d.PCIe * pcieFraction) * 1e9), Latency: loadLatency, Far: far.link,
 		Copy: hardware.Cost{Device: read, Exposed: copyIssue, By: hardware.Causes{KVRead: read}, Bytes: bytes},
 	}
 }

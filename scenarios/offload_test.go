@@ -41,6 +41,38 @@ func TestOffloadingPaysForReuseBeyondThePool(t *testing.T) {
 	alike(t, "throughput with too little host memory", small.Throughput.RequestsPerS, without.Throughput.RequestsPerS, 0.1)
 }
 
+// Sixty documents, of which the host's memory holds fifteen as well. A disk gives back what the host has lost; a store that
+// both engines reach gives each what the other has computed, too.
+func TestAFarTierPaysForReuseBeyondTheHost(t *testing.T) {
+	s := setup{
+		"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={num_gpu_blocks_override: 3000, max_model_len: 8192, kv_offloading_size: 7}",
+		"workload={requests: 400, rate: 24, prompt: 512, output: 64, prefix: {groups: 60, tokens: 3584}}",
+	}
+	host, disk := s.run(t), s.with("engine.kv_far_tier=200").run(t)
+	above(t, "mean TTFT without and with a disk", host.Latency.TTFT.Mean, disk.Latency.TTFT.Mean, 0.2)
+	o := disk.Engine.KVOffload
+	if o.FarHitTokens == 0 || o.FarHitTokens > o.HitTokens || o.FarLoadedBytes < o.FarHitTokens*128<<10 || o.FarStoredBytes == 0 {
+		t.Errorf("%+v", o)
+	}
+	slow := s.with("engine.kv_far_tier={size: 200, bandwidth: 200MB/s}").run(t)
+	above(t, "mean TTFT with a slow disk", slow.Latency.TTFT.Mean, disk.Latency.TTFT.Mean, 0.2)
+
+	two := s.with("cluster.replicas=2", "workload.requests=240")
+	own, shared := two.with("engine.kv_far_tier=200").run(t), two.with("engine.kv_far_tier={size: 200, kind: remote}").run(t)
+	above(t, "tokens that a shared store has", float64(shared.Engine.KVOffload.FarHitTokens), float64(own.Engine.KVOffload.FarHitTokens), 0.1)
+}
+
+func TestASelectivePolicyCopiesLess(t *testing.T) {
+	s := setup{
+		"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={num_gpu_blocks_override: 6000, max_model_len: 8192, kv_offloading_size: 40}",
+		"workload={requests: 300, rate: 20, prompt: 512, output: 64, prefix: {groups: 40, tokens: 3584}}",
+	}
+	all, some := s.run(t).Engine.KVOffload, s.with("engine.kv_offloading_policy=write-through-selective").run(t).Engine.KVOffload
+	if some.StoredBytes == 0 || some.StoredBytes > all.StoredBytes/2 || some.HitTokens == 0 {
+		t.Errorf("selectively %+v, all %+v", some, all)
+	}
+}
+
 func TestOffloadingIsExactAndRunsAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -49,6 +81,7 @@ func TestOffloadingIsExactAndRunsAgain(t *testing.T) {
 		{"engine.kv_offloading_size=3"},
 		{"engine.kv_offloading_size=3", "engine.async_scheduling=false", "engine.scheduling_policy=priority", "workload.classes=[{name: a}, {name: b, priority: 1}]"},
 		{"engine.kv_offloading_size=3", "engine.tensor_parallel_size=2", "engine.watermark=0.02", "engine.scheduler_reserve_full_isl=false"},
+		{"engine.kv_offloading_size=1", "engine.kv_far_tier={size: 3, kind: remote}", "engine.kv_offloading_policy=write-through-selective"},
 		{"engine.profile=vllm-v0", "engine.preemption_mode=swap", "engine.swap_space=0.3"},
 	} {
 		s = append(setup{

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/servesim/servesim/hardware"
-	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/cluster"
 	"github.com/servesim/servesim/sim/engine"

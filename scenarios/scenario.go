@@ -88,11 +88,21 @@ type Engine struct {
 	CUDAGraphCaptureSizes                     []int
 	APIServerCount                            int     // 0: Frontend.APIServers
 	KVOffloadingSize                          float64 // GiB of host memory on all GPUs together; 0: none
+	KVOffloadingPolicy                        string  // which blocks are copied
+	KVFarTier                                 FarTier
 	PreemptionMode                            string  // V0: "swap", or "" and "recompute"
 	SwapSpace                                 float64 // V0: GiB of host memory per GPU
 	StreamInterval                            int     // tokens in a chunk
 	ConstrainedDecoding                       ConstrainedDecoding
 	SamplingCost                              time.Duration // of each token sampled, beyond the plain sampler's
+}
+
+// FarTier is what takes the KV blocks for which the host's memory has no room any more.
+type FarTier struct {
+	Kind      string  // "disk": each engine has one; "remote": all engines alike share one
+	Size      float64 // GiB; 0: there is none
+	Bandwidth Bandwidth
+	Latency   time.Duration // of a load, beside the time of its bytes
 }
 
 // ConstrainedDecoding is answers that must follow a grammar: what share of them, and what a token of theirs costs the host.

@@ -40,8 +40,8 @@ type batcher struct {
 	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
 
 	swap  swap
-	moved Moved // not charged to a step yet
-	known int64 // of the blocks that the cache has ever copied down: those accounted for, or copied for an engine before
+	moved Moved    // not charged to a step yet
+	known [2]int64 // of the blocks that the cache has ever copied down, and farther: those accounted for, or copied for an engine before
 
 	recycled []*Plan
 	idle     Plan  // the empty one
@@ -60,7 +60,7 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 	}
 	b.slider, _ = c.(kvcache.Slider)
 	if b.tier, _ = c.(kvcache.Tier); b.tier != nil {
-		b.known = b.tier.Copied()
+		b.known[0], b.known[1] = b.tier.Copied()
 	}
 	b.waiting, b.skipped = b.order.line(), b.order.line()
 	b.capacity = min(bound(l.MaxNumBatchedTokens), bound(l.MaxNumScheduledTokens))

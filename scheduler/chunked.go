@@ -50,8 +50,8 @@ func (c *chunked) let(p *Plan, s *Seq) bool {
 	known := s.Known()
 	hit := c.cache.Match(s.Tokens, int(known))
 	if c.tier != nil {
-		if more := c.tier.Below(s.Tokens, int(known), hit); more > 0 {
-			return c.load(p, s, hit, int32(more))
+		if more, far := c.tier.Below(s.Tokens, int(known), hit); more > 0 {
+			return c.load(p, s, hit, int32(more), int32(far))
 		}
 	}
 	n, ok := c.chunk(known - int32(hit.Tokens))

@@ -10,7 +10,7 @@ var _ Loader = (*chunked)(nil)
 
 // load begins to load the KV of `more` tokens next to hit h, or does nothing and returns false. A load may not take
 // memory that others will need before they decode: they hold blocks, and would wait for each other for ever.
-func (c *chunked) load(p *Plan, s *Seq, hit kvcache.Hit, more int32) bool {
+func (c *chunked) load(p *Plan, s *Seq, hit kvcache.Hit, more, far int32) bool {
 	known, have := s.Known(), int32(hit.Tokens)+more
 	spare, available := c.keep(), c.cache.Usage().Available()
 	if c.limits.SchedulerReserveFullISL && c.cache.Need(hit, int(min(known, c.maxLen)))+spare > available {
@@ -29,11 +29,13 @@ func (c *chunked) load(p *Plan, s *Seq, hit kvcache.Hit, more int32) bool {
 		c.counters.PrefixHits += int64(hit.Tokens)
 		c.counters.HostQueries += int64(hit.Queried - hit.Tokens)
 		c.counters.HostHits += int64(more)
+		c.counters.FarHits += int64(far)
 	}
 	s.State, s.Computed, s.fill = Loading, have, have // until it is admitted, fill is what it has memory for
-	blocks := more / c.blockSize
-	c.counters.LoadedBlocks += int64(blocks)
-	p.Loads = append(p.Loads, Load{Seq: s, Tokens: have, Blocks: blocks})
+	l := Load{Seq: s, Tokens: have, Blocks: more / c.blockSize, Far: far / c.blockSize}
+	c.counters.LoadedBlocks += int64(l.Blocks)
+	c.counters.FarLoaded += int64(l.Far)
+	p.Loads = append(p.Loads, l)
 	return true
 }
 
@@ -111,8 +113,9 @@ func (c *chunked) unblock(p *Plan) {
 
 // count takes in what the cache has copied to the host.
 func (c *chunked) count() {
-	copied := c.tier.Copied()
-	c.moved.Stored += int(copied - c.known)
-	c.counters.StoredBlocks += copied - c.known
-	c.known = copied
+	down, farther := c.tier.Copied()
+	c.moved.Stored += int(down - c.known[0])
+	c.counters.StoredBlocks += down - c.known[0]
+	c.counters.FarStored += farther - c.known[1]
+	c.known = [2]int64{down, farther}
 }

@@ -16,7 +16,7 @@ func offloading(t tester, blocks int, change func(*scheduler.Limits)) *world {
 			change(l)
 		}
 	})
-	w := newWorld(t, scheduler.Chunked(l, kvcache.Over(pool, 10_000)), pool)
+	w := newWorld(t, scheduler.Chunked(l, kvcache.Over(pool, kvcache.Tiers{Host: 10_000})), pool)
 	w.lag = 1
 	return w
 }
@@ -117,7 +117,7 @@ func TestAHeadThatDoesNotFitDoesNotBlockLoadedMemory(t *testing.T) {
 // An engine that starts over host memory which another has filled has nothing to do with those copies.
 func TestCopiesMadeBeforeAreNotCountedAgain(t *testing.T) {
 	l, pool := setting(100, func(_ *scheduler.Limits, c *kvcache.Config) { c.PrefixCaching = true })
-	over := kvcache.Over(pool, 10_000)
+	over := kvcache.Over(pool, kvcache.Tiers{Host: 10_000})
 	first := newWorld(t, scheduler.Chunked(l, over), pool)
 	first.send(document(1, 800, 1), 1, 0)
 	first.expect("0: 810@0+!")

@@ -172,6 +172,9 @@ func (c *Counters) add(d Counters) {
 	c.HostHits += d.HostHits
 	c.StoredBlocks += d.StoredBlocks
 	c.LoadedBlocks += d.LoadedBlocks
+	c.FarHits += d.FarHits
+	c.FarStored += d.FarStored
+	c.FarLoaded += d.FarLoaded
 	c.SwappedOut += d.SwappedOut
 	c.SwappedIn += d.SwappedIn
 	c.SwapsRefused += d.SwapsRefused

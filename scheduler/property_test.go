@@ -35,7 +35,10 @@ func anyScheduler(t *rapid.T) *world {
 	case "chunked":
 		s = scheduler.Chunked(l, pool)
 		if caching && !hybrid && rapid.Bool().Draw(t, "offload") {
-			s = scheduler.Chunked(l, kvcache.Over(pool, rapid.IntRange(1, 100).Draw(t, "host")))
+			s = scheduler.Chunked(l, kvcache.Over(pool, kvcache.Tiers{
+				Host: rapid.IntRange(1, 100).Draw(t, "host"), Far: kvcache.NewStore(rapid.IntRange(1, 300).Draw(t, "far")),
+				Selective: rapid.Bool().Draw(t, "selective"),
+			}))
 		}
 	case "continuous":
 		l.MaxNumBatchedTokens = 200 // it does not split prompts

@@ -97,6 +97,7 @@ type Load struct {
 	Seq    *Seq
 	Tokens int32 // leading tokens of the sequence that will have KV then
 	Blocks int32 // that travel
+	Far    int32 // of which come from the farther tier
 }
 
 // Moved counts the blocks that the steps so far have not been charged for.
@@ -149,9 +150,12 @@ type Counters struct {
 	PrefixHits       int64 // of which were found
 
 	HostQueries  int64 // tokens that the prefix cache lacked, looked up in the host's memory, first admissions only
-	HostHits     int64 // of which were found there
+	HostHits     int64 // of which were found there, or farther away
+	FarHits      int64 // of which only the farther tier had
 	StoredBlocks int64 // copied to the host
 	LoadedBlocks int64 // and back
+	FarStored    int64 // blocks for which the host had no room any more, copied from there to the farther tier
+	FarLoaded    int64 // and back
 	SwappedOut   int64 // blocks of preempted sequences, to the host
 	SwappedIn    int64 // and back
 	SwapsRefused int64 // preemptions by recomputation because the swap space was full

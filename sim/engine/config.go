@@ -5,6 +5,7 @@ import (
 
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim"
 )
 
 // Config is what an engine is made of.
@@ -40,11 +41,26 @@ type Config struct {
 	Check bool
 }
 
+// A Link carries blocks one after the other, in the order in which they are asked for.
+type Link struct {
+	Block   time.Duration // one block takes so long
+	Latency time.Duration // of a load, beside the time of its blocks
+	free    sim.Time      // when it has carried all that was asked for
+}
+
+// carry returns when so many blocks will have come.
+func (l *Link) carry(now sim.Time, blocks int32) sim.Time {
+	l.free = max(l.free, now).Add(time.Duration(blocks) * l.Block)
+	return l.free.Add(l.Latency)
+}
+
 // Host is the way of KV blocks between GPU and host memory, for schedulers that send some there. PCIe carries both
 // directions at once, and each GPU of an engine has a link of its own for its part of a block.
 type Host struct {
 	Block   time.Duration // one block takes so long on the link, in either direction
 	Latency time.Duration // of a load, beside the time of its blocks
+	// Far is the way from the tier below the host's memory; nil: there is none. Engines that share the tier share it.
+	Far *Link
 	// Copy is what copying one block in the background adds to the step beside it. The copy itself nobody waits for, unless
 	// it is a load's.
 	Copy hardware.Cost

@@ -19,11 +19,26 @@ type arrival struct {
 // startLoads sends the loads of a plan over the link, one after the other:
 //
 //	arrival = max(now, end of the load before) + blocks × Block + Latency
+//
+// but not before what comes from farther away has come to the host, by a link that it may share with other engines.
 func (e *Engine) startLoads(p *scheduler.Plan, now sim.Time) {
 	for _, l := range p.Loads {
 		e.linkFree = max(e.linkFree, now).Add(time.Duration(l.Blocks) * e.c.Host.Block)
-		e.loads = append(e.loads, arrival{l.Seq, l.Tokens, e.linkFree.Add(e.c.Host.Latency)})
+		at := e.linkFree
+		if far := e.c.Host.Far; far != nil && l.Far > 0 {
+			at = max(at, far.carry(now, l.Far))
+		}
+		e.expect(arrival{l.Seq, l.Tokens, at.Add(e.c.Host.Latency)})
 	}
+}
+
+// expect keeps the loads in order of arrival.
+func (e *Engine) expect(a arrival) {
+	at := len(e.loads)
+	for at > 0 && e.loads[at-1].at > a.at {
+		at--
+	}
+	e.loads = slices.Insert(e.loads, at, a)
 }
 
 // finishLoads tells the scheduler what has arrived. It is called between steps only: that is when an engine looks.

@@ -30,7 +30,7 @@ func hostBench(s scheduler.Scheduler, copied hardware.Cost) *bench {
 func tiered(blocks int) scheduler.Scheduler {
 	pool := kvcache.New(kvcache.Config{Blocks: blocks, BlockSize: 16, PrefixCaching: true})
 	return scheduler.Chunked(scheduler.Limits{MaxNumBatchedTokens: 8192, MaxNumSeqs: 8, MaxModelLen: 8192, EnableChunkedPrefill: true},
-		kvcache.Over(pool, 1000))
+		kvcache.Over(pool, kvcache.Tiers{Host: 1000}))
 }
 
 func prompt(label uint64, tokens int32) workload.Request {

@@ -168,9 +168,13 @@ type PrefixCache struct {
 // KVOffload is what a tier of host memory below the KV pool did: tokens at first admissions, bytes on all GPUs.
 type KVOffload struct {
 	QueriedTokens int64 `json:"queried_tokens"` // that the prefix cache lacked
-	HitTokens     int64 `json:"hit_tokens"`     // of which the host had
+	HitTokens     int64 `json:"hit_tokens"`     // of which the host had, or what lies below it
 	LoadedBytes   int64 `json:"loaded_bytes"`   // to the GPUs, for preempted sequences, too
 	StoredBytes   int64 `json:"stored_bytes"`   // to the host
+	// Of a tier below the host's memory.
+	FarHitTokens   int64 `json:"far_hit_tokens,omitempty"`   // of HitTokens: only the farther tier had them
+	FarLoadedBytes int64 `json:"far_loaded_bytes,omitempty"` // from there
+	FarStoredBytes int64 `json:"far_stored_bytes,omitempty"` // to there, because the host had no room for them any more
 }
 
 // Swap is what preemption by swapping moved, in bytes on all GPUs.

@@ -165,6 +165,9 @@ func (u *EngineUse) offload(c *scheduler.Counters, blockBytes int64) {
 		u.KVOffload.HitTokens += c.HostHits
 		u.KVOffload.LoadedBytes += c.LoadedBlocks * blockBytes
 		u.KVOffload.StoredBytes += c.StoredBlocks * blockBytes
+		u.KVOffload.FarHitTokens += c.FarHits
+		u.KVOffload.FarLoadedBytes += c.FarLoaded * blockBytes
+		u.KVOffload.FarStoredBytes += c.FarStored * blockBytes
 	}
 	if c.SwappedOut+c.SwapsRefused > 0 {
 		if u.Swap == nil {

@@ -1,15 +1,24 @@
 package kvcache
 
-import "fmt"
-
-// Tier is a Cache with a larger and slower one below it, which keeps copies of full blocks: the host's memory.
+// Tier is a Cache with larger and slower ones below it, which keep copies of full blocks: the host's memory, and perhaps
+// something farther away.
 type Tier interface {
-	// Below reads only. It returns how many tokens of p, next to those of hit h, the lower tier holds: whole blocks
-	// without a gap, and at least one of the first `tokens` tokens is left to compute. Match must just have returned h
-	// for p and the same number of tokens.
-	Below(p Prompt, tokens int, h Hit) int
-	// Copied reads only. It returns how many blocks have been copied down so far.
-	Copied() int64
+	// Below reads only. It returns how many tokens of p, next to those of hit h, the lower tiers hold, and how many of
+	// these only the farther one does: whole blocks without a gap, and at least one of the first `tokens` tokens is left
+	// to compute. Match must just have returned h for p and the same number of tokens.
+	Below(p Prompt, tokens int, h Hit) (more, far int)
+	// Copied reads only. It returns how many blocks have been copied down from the pool so far, and how many from the
+	// host's memory to the farther tier.
+	Copied() (down, farther int64)
+}
+
+// Tiers are what lies below a pool.
+type Tiers struct {
+	Host int    // blocks of the host's memory
+	Far  *Store // takes what the host's memory has no room for any more; nil: that is lost. Several engines may share one
+	// Selective copies a block only when it is asked for a second time, instead of as soon as it is full (SGLang's
+	// write_through_selective): what nobody uses again takes no link and no room.
+	Selective bool
 }
 
 // Tiered is a pool over host memory, as vLLM's native KV offloading (--kv-offloading-size): every block that becomes
@@ -21,10 +30,12 @@ type Tier interface {
 //
 // Private blocks are copied, too: an engine cannot know that nobody will ask for them. They take link and room.
 type Tiered struct {
-	pool   *Pool
-	host   host
-	tracks []track // by SeqID
-	copied int64
+	pool      *Pool
+	host, far *Store
+	selective bool
+	tracks    []track // by SeqID
+	copied    int64
+	farther   int64
 }
 
 // A track is how far the blocks of a sequence have been copied.
@@ -39,43 +50,50 @@ var (
 	_ Tier  = (*Tiered)(nil)
 )
 
-// Over returns a tier of so many host blocks below a pool with prefix caching and one group of layers. It panics if the
-// pool is none of that.
-func Over(p *Pool, blocks int) *Tiered {
-	if !p.config.PrefixCaching || !p.simple() || blocks < 1 {
-		panic(fmt.Sprintf("kvcache.Over: %d host blocks: needs at least 1, prefix caching and layers without windows", blocks))
+// Over puts a pool with prefix caching and one group of layers over lower tiers. It panics if the pool is none of that, or
+// the host has no room.
+func Over(p *Pool, below Tiers) *Tiered {
+	if !p.config.PrefixCaching || !p.simple() {
+		panic("kvcache.Over: needs prefix caching and layers without windows")
 	}
-	return &Tiered{pool: p, host: host{capacity: blocks, blocks: make([]block, 1), index: newIndex(1 << 6)}}
+	return &Tiered{pool: p, host: NewStore(below.Host), far: below.Far, selective: below.Selective}
 }
 
 // Match reads only. It implements [Cache] and sees the pool alone.
 func (t *Tiered) Match(p Prompt, tokens int) Hit { return t.pool.Match(p, tokens) }
 
 // Below reads only. It implements [Tier].
-func (t *Tiered) Below(_ Prompt, tokens int, h Hit) int {
+func (t *Tiered) Below(_ Prompt, tokens int, h Hit) (more, far int) {
 	first, most := t.pool.floor(h.Tokens), t.pool.floor(max(tokens-1, 0))
 	n := first
 	for n < most {
 		k, ok := t.pool.probe.key(n, t.pool.size)
-		if !ok || t.host.index.find(k) == 0 {
+		if !ok {
 			break
+		}
+		if !t.host.has(k) {
+			if t.far == nil || !t.far.has(k) {
+				break
+			}
+			far++
 		}
 		n++
 	}
-	return (n - first) * t.pool.size
+	return (n - first) * t.pool.size, far * t.pool.size
 }
 
 // Copied reads only. It implements [Tier].
-func (t *Tiered) Copied() int64 { return t.copied }
+func (t *Tiered) Copied() (down, farther int64) { return t.copied, t.farther }
 
-// Admit changes the cache, or nothing at all. It implements [Cache]. What the host has of the prompt counts as asked for.
+// Admit changes the cache, or nothing at all. It implements [Cache]. What the lower tiers have of the prompt counts as asked
+// for, and what only the farther one has comes to the host on its way.
 func (t *Tiered) Admit(id SeqID, p Prompt, h Hit, c Claim) bool {
 	if !t.pool.Admit(id, p, h, c) {
 		return false
 	}
 	// The beginning last, so that it stays longest: without it the rest is worth nothing.
 	for i := min(t.pool.floor(c.Tokens), len(t.pool.probe.keys)) - 1; i >= 0; i-- {
-		t.host.touch(t.pool.probe.keys[i])
+		t.ask(t.pool.probe.keys[i], i < t.pool.floor(h.Tokens))
 	}
 	for int(id) >= len(t.tracks) {
 		t.tracks = append(t.tracks, track{})
@@ -100,16 +118,42 @@ func (t *Tiered) Know(id SeqID, known int) {
 	t.copy(id, known)
 }
 
+// ask notes that a block of a prompt was asked for; found: the pool had it.
+func (t *Tiered) ask(k key, found bool) {
+	switch {
+	case t.host.has(k):
+		t.host.touch(k)
+	case t.far != nil && t.far.has(k):
+		t.far.touch(k)
+		t.keep(k)
+	case found && t.selective:
+		t.keep(k)
+		t.copied++
+	}
+}
+
+// keep stores a block in the host's memory. What has to make room for it goes farther.
+func (t *Tiered) keep(k key) {
+	old, full := t.host.add(k)
+	if full && t.far != nil && !t.far.has(old) {
+		t.far.add(old)
+		t.farther++
+	}
+}
+
 // copy brings down the blocks that the first `known` tokens of a sequence fill, as far as the host lacks them.
 func (t *Tiered) copy(id SeqID, known int) {
+	if t.selective {
+		return
+	}
 	at := &t.tracks[id]
 	for full := t.pool.floor(known); at.blocks < full; at.blocks++ {
 		k, ok := at.end.next(at.prompt, t.pool.size)
 		if !ok {
 			return
 		}
-		if t.host.index.find(k) == 0 {
-			t.host.add(k)
+		if !t.host.has(k) {
+			t.keep(k)
 			t.copied++
 		}
 	}
@@ -138,62 +182,10 @@ func (t *Tiered) Check() error {
 	if err := t.pool.Check(); err != nil {
 		return err
 	}
-	return t.host.check()
-}
-
-// host is a set of blocks by content. When it is full the one makes room that was stored or asked for longest ago.
-type host struct {
-	capacity int
-	blocks   []block // ring by last use, from block 0 to block 0
-	index    index
-}
-
-// add stores a block that is not there yet.
-func (h *host) add(k key) {
-	b := int32(len(h.blocks))
-	if int(b) <= h.capacity {
-		h.blocks = append(h.blocks, block{})
-	} else {
-		b = h.blocks[0].next
-		h.unlink(b)
-		h.index.remove(h.blocks, b)
-	}
-	h.blocks[b] = block{key: k}
-	h.index.add(h.blocks, b)
-	h.link(b)
-}
-
-// touch notes that a block was asked for, if it is there.
-func (h *host) touch(k key) {
-	if b := h.index.find(k); b != 0 {
-		h.unlink(b)
-		h.link(b)
-	}
-}
-
-// link puts a block at the end of the ring.
-func (h *host) link(b int32) {
-	last := h.blocks[0].prev
-	h.blocks[b].prev, h.blocks[b].next = last, 0
-	h.blocks[last].next, h.blocks[0].prev = b, b
-}
-
-func (h *host) unlink(b int32) {
-	k := &h.blocks[b]
-	h.blocks[k.prev].next, h.blocks[k.next].prev = k.next, k.prev
-}
-
-// check: there are no more blocks than fit, each is in the ring once, and the index finds it.
-func (h *host) check() error {
-	n := 0
-	for b := h.blocks[0].next; b != 0 && n < len(h.blocks); b = h.blocks[b].next {
-		n++
-		if f := h.index.find(h.blocks[b].key); f != b {
-			return fmt.Errorf("kvcache: host: block %d is found as %d", b, f)
+	if t.far != nil {
+		if err := t.far.check(); err != nil {
+			return err
 		}
 	}
-	if n != len(h.blocks)-1 || n > h.capacity {
-		return fmt.Errorf("kvcache: host: %d blocks in the ring, %d in all, %d fit", n, len(h.blocks)-1, h.capacity)
-	}
-	return nil
+	return t.host.check()
 }
