@@ -56,7 +56,7 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 		Provenance: provenance(x), cost: cost,
 	}
 	e.Limits = x.limits(plan, cost)
-	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), spec.Notes())
+	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), x.s.orderNotes(), spec.Notes())
 	return e, nil
 }
 
@@ -138,7 +138,6 @@ func (x *deployment) limits(plan hardware.Memory, cost *hardware.Roofline) sched
 		SchedulerReserveFullISL:   e.SchedulerReserveFullISL == On,
 		Watermark:                 e.Watermark,
 		NumGPUBlocks:              plan.Blocks,
-		Priority:                  e.SchedulingPolicy == "priority",
 		AsyncScheduling:           x.async(),
 		PipelineStages:            x.PP,
 		SwapBlocks:                x.swapBlocks(plan),
@@ -174,6 +173,7 @@ func (x *Experiment) inFlight() int {
 
 func (x *Experiment) scheduler(cache kvcache.Cache, named bool) scheduler.Scheduler {
 	limits := x.Limits
+	limits.Order = x.order()
 	limits.Named = named || x.Scenario.Engine.StreamInterval > 1
 	switch s := x.Scenario.Scheduler; s.Name {
 	case "static":

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
@@ -41,13 +42,18 @@ func (x *Experiment) knownToNaive() error {
 	if x.Scenario.hostBlocks(x.Memory) > 0 {
 		found = append(found, errors.New("the reference engine knows no host memory: leave out kv_offloading_size"))
 	}
+	if slices.Contains([]string{"srpt", "mlfq", "fair", "slo"}, x.Scenario.Engine.SchedulingPolicy) {
+		found = append(found, fmt.Errorf("the reference engine knows no order that changes while requests wait or takes seats away: scheduling_policy %s", x.Scenario.Engine.SchedulingPolicy))
+	}
 	return errors.Join(found...)
 }
 
 // policy returns the scheduler of a run over its pool.
 func (x *Experiment) policy(o *Options, cache kvcache.Cache, hooks engine.Hooks) scheduler.Scheduler {
 	if p, ok := cache.(*reference.Pool); ok {
-		return reference.NewScheduler(x.Limits, p)
+		limits := x.Limits
+		limits.Order = x.order()
+		return reference.NewScheduler(limits, p)
 	}
 	return x.scheduler(cache, o.named(hooks))
 }

@@ -66,6 +66,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	e := engine.New(k, engine.Config{
 		Scheduler: sched, Cost: x.cost,
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
+		Predict:     x.predictor(k.Rand),
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
 		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },

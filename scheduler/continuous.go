@@ -29,8 +29,8 @@ func Continuous(l Limits, c kvcache.Cache) Scheduler {
 }
 
 // Plan prefills, or else decodes. As long as anybody is swapped out, nobody new comes in.
-func (c *continuous) Plan(sim.Time) *Plan {
-	p := c.begin()
+func (c *continuous) Plan(now sim.Time) *Plan {
+	p := c.begin(now)
 	if len(c.swap.line) == 0 {
 		c.admit(p, c.enter)
 	}
