@@ -218,6 +218,9 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 			continue
 		}
 		s.Out++
+		if stale {
+			b.refile(s)
+		}
 		if !b.async {
 			continue
 		}

@@ -8,7 +8,8 @@ import "github.com/servesim/servesim/sim"
 // An order may be more than that: a [Greeter], a [Watcher], a [Charger], a [Preemptor]. The last three see the running
 // sequences one by one, so that plans name them all.
 type Order interface {
-	// Before reports whether a comes before b. As long as both wait the answer stays the same.
+	// Before reports whether a comes before b. As long as both wait and no token of theirs comes in, the answer stays the
+	// same.
 	Before(a, b *Seq) bool
 }
 
@@ -107,6 +108,15 @@ func (b *batcher) show(now sim.Time) {
 	}
 	if b.watcher != nil {
 		b.watcher.Watch(now, b.running)
+	}
+}
+
+// refile puts a sequence that waits where it belongs, now that it knows a token more.
+func (b *batcher) refile(s *Seq) {
+	for _, l := range []line{b.waiting, b.skipped} {
+		if h, ok := l.(*heap); ok && h.remove(s) {
+			h.push(s)
+		}
 	}
 }
 

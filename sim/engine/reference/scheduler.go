@@ -207,6 +207,7 @@ func (t *twin) preempt(s *scheduler.Seq) {
 // steps from before its preemption.
 func (t *twin) admit(p *scheduler.Plan, budget int) {
 	var aside []*scheduler.Seq
+	t.waiting, t.skipped = t.sorted(t.waiting), t.sorted(t.skipped) // those preempted may have got tokens that were in flight
 	for budget > 0 && len(t.running) < t.limits.MaxNumSeqs && len(t.waiting)+len(t.skipped) > 0 {
 		queue := t.next()
 		s := (*queue)[0]
