@@ -171,9 +171,9 @@ func (x *Experiment) inFlight() int {
 	return x.Deployment.PP
 }
 
-func (x *Experiment) scheduler(cache kvcache.Cache, named bool) scheduler.Scheduler {
+func (x *Experiment) scheduler(cache kvcache.Cache, named bool, order scheduler.Order) scheduler.Scheduler {
 	limits := x.Limits
-	limits.Order = x.order()
+	limits.Order = order
 	limits.Named = named || x.Scenario.Engine.StreamInterval > 1
 	switch s := x.Scenario.Scheduler; s.Name {
 	case "static":

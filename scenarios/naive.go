@@ -17,6 +17,9 @@ func (x *Experiment) memory(o *Options) (kvcache.Cache, func() int, error) {
 		if err := x.knownToNaive(); err != nil {
 			return nil, nil, err
 		}
+		if o.Order != nil {
+			return nil, nil, errors.New("the reference engine knows no order of the caller's own")
+		}
 		p := reference.NewPool(x.Memory.Blocks-1, x.Deployment.BlockSize, x.Scenario.Engine.EnablePrefixCaching == On)
 		return p, p.Again, nil
 	}
@@ -52,8 +55,8 @@ func (x *Experiment) knownToNaive() error {
 func (x *Experiment) policy(o *Options, cache kvcache.Cache, hooks engine.Hooks) scheduler.Scheduler {
 	if p, ok := cache.(*reference.Pool); ok {
 		limits := x.Limits
-		limits.Order = x.order()
+		limits.Order = x.order(o)
 		return reference.NewScheduler(limits, p)
 	}
-	return x.scheduler(cache, o.named(hooks))
+	return x.scheduler(cache, o.named(hooks), x.order(o))
 }

@@ -21,7 +21,10 @@ const (
 
 // order returns the order of one engine's queue; nil: first come, first served. An order keeps accounts, so that every
 // engine of every run has one of its own.
-func (x *Experiment) order() scheduler.Order {
+func (x *Experiment) order(o *Options) scheduler.Order {
+	if o.Order != nil {
+		return o.Order()
+	}
 	s := x.Scenario
 	switch s.Engine.SchedulingPolicy {
 	case "priority":
@@ -51,9 +54,11 @@ func (s *Scenario) targets(*scheduler.Seq) scheduler.Targets {
 
 // predictor returns what tells the order how long answers will be; nil: nothing does. Where an order wants to know and no
 // predictor was chosen, it is told the truth.
-func (x *Experiment) predictor(stream func(string) rand.Source) func(*workload.Request) int32 {
+func (x *Experiment) predictor(o *Options, stream func(string) rand.Source) func(*workload.Request) int32 {
 	p := x.Scenario.Scheduler.Predictor
 	switch {
+	case o.Predict != nil:
+		return o.Predict
 	case !x.Scenario.predicts():
 		return nil
 	case p.Name == "noisy":

@@ -26,7 +26,11 @@ type Options struct {
 	PerToken    bool                  // measure every token: exact ITL of completed requests, slower
 	Hooks       engine.Hooks          // observers of the caller's own
 	Naive       bool                  // plan with the deliberately simple scheduler and pool of sim/engine/reference: slow
-	Cache       *kvcache.Pool         // a pool that earlier runs on this deployment have warmed; nil: a cold one
+	// Order makes the order of the waiting queue, in place of the scenario's scheduling_policy, and Predict guesses the lengths
+	// of answers, in place of its scheduler.predictor; nil: the scenario's. Each engine gets an order of its own.
+	Order   func() scheduler.Order
+	Predict func(*workload.Request) int32
+	Cache   *kvcache.Pool // a pool that earlier runs on this deployment have warmed; nil: a cold one
 	// Ready is shown what the engine is made of before the first event. It may read from both whenever a hook is called.
 	Ready func(scheduler.Scheduler, kvcache.Cache)
 }
@@ -66,7 +70,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	e := engine.New(k, engine.Config{
 		Scheduler: sched, Cost: x.cost,
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
-		Predict:     x.predictor(k.Rand),
+		Predict:     x.predictor(&o, k.Rand),
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
 		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },
