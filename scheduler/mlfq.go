@@ -87,28 +87,39 @@ func (o *mlfq) Watch(now sim.Time, running []*Seq) {
 			s.Notes[mlfqUsed] = 0
 		}
 	}
-	if o.Starvation > 0 && now >= o.look {
-		o.look = now.Add(o.Starvation / 8)
-		o.rescue(now)
-	}
 }
 
-// rescue brings back to the first level those who have waited for too long.
-func (o *mlfq) rescue(now sim.Time) {
+// tick brings back to the first level those who have waited for too long.
+func (o *mlfq) tick(now sim.Time, b *batcher) {
+	if o.Starvation == 0 || now < o.look {
+		return
+	}
+	o.look = now.Add(o.Starvation / 8)
+	for _, s := range b.swap.line {
+		if o.starves(s, now) {
+			o.lift(s)
+		}
+	}
 	for _, h := range o.lines {
 		o.starved = o.starved[:0]
 		h.each(func(s *Seq) {
-			if s.Notes[mlfqLevel] > 0 && now.Sub(sim.Time(s.Notes[mlfqSeen])) >= o.Starvation {
+			if o.starves(s, now) {
 				o.starved = append(o.starved, s)
 			}
 		})
 		for _, s := range o.starved {
 			h.remove(s)
-			s.Notes[mlfqLevel], s.Notes[mlfqUsed] = 0, 0
+			o.lift(s)
 			h.push(s)
 		}
 	}
 }
+
+func (o *mlfq) starves(s *Seq, now sim.Time) bool {
+	return s.Notes[mlfqLevel] > 0 && now.Sub(sim.Time(s.Notes[mlfqSeen])) >= o.Starvation
+}
+
+func (o *mlfq) lift(s *Seq) { s.Notes[mlfqLevel], s.Notes[mlfqUsed] = 0, 0 }
 
 func (o *mlfq) line() line {
 	h := &heap{before: o.Before}

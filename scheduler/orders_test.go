@@ -211,3 +211,21 @@ func TestTheLastToComeIsNext(t *testing.T) {
 	}
 	w.expect("3: 10@0+!", "2: 10@0+!", "1: 10@0+!", "empty")
 }
+
+// FastServe keeps the KV of those it preempts in the host's memory: they come back where they were, and not before those
+// who are on a better level.
+func TestFeedbackQueuesSwap(t *testing.T) {
+	w := continuous(t, 100, func(l *scheduler.Limits, _ *kvcache.Config) {
+		l.MaxNumSeqs, l.SwapBlocks = 1, 100
+		l.Order = scheduler.MLFQ(perToken{}, scheduler.Levels{Quantum: 4})
+	})
+	w.add(10, 6)
+	w.expect("0: 10@0+!", "0: 1@10!")
+	w.add(3, 2)
+	w.add(4, 1)
+	w.expect("-0  1: 3@0+!", "1: 1@3!", "2: 4@0+!", "0: 1@11!", "0: 1@12!")
+	w.finish()
+	if c := w.sched.Counters(); c.SwappedOut != 1 || c.SwappedIn != 1 || c.RecomputedTokens != 0 {
+		t.Errorf("%+v", c)
+	}
+}
