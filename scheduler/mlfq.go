@@ -19,7 +19,8 @@ type Levels struct {
 // between any two steps; on one level, who ran last comes last.
 //
 // FastServe keeps preempted KV on the GPU or in the host's memory. Here it is findable in the prefix cache until its blocks
-// are used anew, or swapped, as the scheduler does it; computing it again is not charged against the quantum.
+// are used anew, or swapped, as the scheduler does it. What must be computed again is credited: until a sequence has run for
+// as long as that took, it neither sinks nor gives way, so that no more than half of the time is lost to it.
 //
 // Source: Wu et al., "Fast Distributed Inference Serving for Large Language Models", arXiv 2305.05920, §4.
 func MLFQ(cost hardware.CostModel, l Levels) Order {
@@ -43,7 +44,7 @@ type mlfq struct {
 // What the order notes about a sequence.
 const (
 	mlfqLevel = iota // 0 is the best
-	mlfqUsed         // time that it has run on it
+	mlfqUsed         // time that it has run on it; negative: credit
 	mlfqSeen         // when it last ran, or arrived
 )
 
@@ -70,8 +71,10 @@ func (o *mlfq) Before(a, b *Seq) bool {
 	return older(a, b)
 }
 
-// Yields reports whether s stands on a better level than v.
-func (o *mlfq) Yields(v, s *Seq) bool { return s.Notes[mlfqLevel] < v.Notes[mlfqLevel] }
+// Yields reports whether s stands on a better level than v, which has no credit left.
+func (o *mlfq) Yields(v, s *Seq) bool {
+	return s.Notes[mlfqLevel] < v.Notes[mlfqLevel] && v.Notes[mlfqUsed] >= 0
+}
 
 // Watch charges the running for the time since the plan before, and lets those sink who have used up their quantum.
 func (o *mlfq) Watch(now sim.Time, running []*Seq) {
@@ -79,8 +82,9 @@ func (o *mlfq) Watch(now sim.Time, running []*Seq) {
 	o.last = now
 	for _, s := range running {
 		s.Notes[mlfqSeen] = int64(now)
-		if s.Preemptions > 0 && s.Known() <= s.fill {
-			continue // it computes again what it had
+		if s.Preemptions > 0 && s.Known() <= s.fill+1 {
+			s.Notes[mlfqUsed] -= span // it has computed again what it had
+			continue
 		}
 		if s.Notes[mlfqUsed] += span; s.Notes[mlfqUsed] >= int64(o.quantum(s.Notes[mlfqLevel])) && s.Notes[mlfqLevel] < lowest {
 			s.Notes[mlfqLevel]++
@@ -119,7 +123,7 @@ func (o *mlfq) starves(s *Seq, now sim.Time) bool {
 	return s.Notes[mlfqLevel] > 0 && now.Sub(sim.Time(s.Notes[mlfqSeen])) >= o.Starvation
 }
 
-func (o *mlfq) lift(s *Seq) { s.Notes[mlfqLevel], s.Notes[mlfqUsed] = 0, 0 }
+func (o *mlfq) lift(s *Seq) { s.Notes[mlfqLevel], s.Notes[mlfqUsed] = 0, min(s.Notes[mlfqUsed], 0) }
 
 func (o *mlfq) line() line {
 	h := &heap{before: o.Before}

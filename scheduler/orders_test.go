@@ -229,3 +229,17 @@ func TestFeedbackQueuesSwap(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+func TestWhatIsComputedAgainIsRunOffBeforeTheSeatIsLostAgain(t *testing.T) {
+	w := chunked(t, 100, func(l *scheduler.Limits, _ *kvcache.Config) {
+		l.MaxNumSeqs, l.MaxNumBatchedTokens = 1, 10
+		l.Order = scheduler.MLFQ(perToken{}, scheduler.Levels{Quantum: 8})
+	})
+	w.add(40, 30)
+	w.expect("0: 10@0+", "0: 10@10", "0: 10@20", "0: 10@30!") // it has run for 3 when the next plan is made …
+	w.add(1, 1)
+	w.expect("-0  1: 1@0+!", "0: 10@0+", "0: 10@10", "0: 10@20", "0: 10@30", "0: 1@40!") // … 4 now, and 5 are credited
+	w.add(1, 1)
+	w.expect("0: 1@41!", "-0  2: 1@0+!")
+	w.finish()
+}
