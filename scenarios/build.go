@@ -48,7 +48,7 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 	if e.Workload, err = x.load(shared); err != nil {
 		return nil, err
 	}
-	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), e.Workload.Notes())
+	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), x.s.orderNotes(), e.Workload.Notes())
 	e.join(groups)
 	return e, nil
 }
@@ -161,7 +161,6 @@ func (x *deployment) limits(plan hardware.Memory, cost *hardware.Roofline) sched
 		SchedulerReserveFullISL:   e.SchedulerReserveFullISL == On,
 		Watermark:                 e.Watermark,
 		NumGPUBlocks:              plan.Blocks,
-		Priority:                  e.SchedulingPolicy == "priority",
 		AsyncScheduling:           x.async(),
 		PipelineStages:            x.PP,
 		SwapBlocks:                x.swapBlocks(plan),
@@ -195,8 +194,9 @@ func (x *Experiment) inFlight() int {
 	return x.Deployment.PP
 }
 
-func (x *Experiment) scheduler(cache kvcache.Cache, named bool) scheduler.Scheduler {
+func (x *Experiment) scheduler(cache kvcache.Cache, named bool, order scheduler.Order) scheduler.Scheduler {
 	limits := x.Limits
+	limits.Order = order
 	limits.Named = named || x.Scenario.Engine.StreamInterval > 1
 	switch s := x.Scenario.Scheduler; s.Name {
 	case "static":

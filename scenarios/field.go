@@ -76,6 +76,7 @@ var sections = []section{
 	{path: "engine.kv_far_tier", short: "size", none: true, doc: "A disk or a remote store below the host's memory (kv_offloading_size)."},
 	{path: "engine.constrained_decoding", short: "share", none: true, doc: "Answers that must follow a grammar (structured output)."},
 	{path: "scheduler", short: "name", doc: "The policy that forms batches."},
+	{path: "scheduler.predictor", short: "name", doc: "What the order of the queue knows of the lengths of answers."},
 	{path: "cluster", doc: "Several engines."},
 	{path: "cluster.prefill", later: true, doc: "A pool of engines that only prefill."},
 	{path: "cluster.decode", later: true, doc: "A pool of engines that only decode."},

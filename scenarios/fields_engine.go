@@ -6,7 +6,7 @@ var inf = math.Inf(1)
 
 var (
 	schedulerNames  = []string{"chunked", "continuous", "static"}
-	laterSchedulers = []string{"disaggregated", "orca", "sarathi", "sjf", "edf", "fair", "priority", "mlfq", "sglang", "prefill-first", "decode-first"}
+	laterSchedulers = []string{"disaggregated", "orca", "sarathi", "sglang", "prefill-first", "decode-first"}
 )
 
 // longestThatFits stands for max_model_len: auto.
@@ -37,7 +37,7 @@ func engineFields() []field {
 		{path: "engine.scheduler_reserve_full_isl", into: func(s *Scenario) any { return &s.Engine.SchedulerReserveFullISL }, def: "auto", words: autoWord, doc: "Admit a prompt only when all of it fits."},
 		{path: "engine.enable_chunked_prefill", into: func(s *Scenario) any { return &s.Engine.EnableChunkedPrefill }, def: "auto", words: autoWord, doc: "Split prompts over steps."},
 		{path: "engine.enable_prefix_caching", into: func(s *Scenario) any { return &s.Engine.EnablePrefixCaching }, def: "auto", words: autoWord, doc: "Find the KV of shared beginnings again."},
-		{path: "engine.scheduling_policy", into: func(s *Scenario) any { return &s.Engine.SchedulingPolicy }, def: "fcfs", choices: []string{"fcfs", "priority"}, doc: "Order of the waiting queue."},
+		{path: "engine.scheduling_policy", into: func(s *Scenario) any { return &s.Engine.SchedulingPolicy }, def: "fcfs", choices: orderNames, doc: "Order of the waiting queue: vLLM's fcfs and priority; sjf and srpt by predicted length; mlfq (FastServe); fair (VTC, per client); edf and slo by the deadlines of slo; lcfs."},
 		{path: "engine.async_scheduling", into: func(s *Scenario) any { return &s.Engine.AsyncScheduling }, def: "auto", words: autoWord, doc: "Plan a step before the outputs of the one before are known."},
 		{path: "engine.enforce_eager", into: func(s *Scenario) any { return &s.Engine.EnforceEager }, def: "false", doc: "No CUDA graphs."},
 		{path: "engine.cudagraph_capture_sizes", into: func(s *Scenario) any { return &s.Engine.CUDAGraphCaptureSizes }, doc: "Token counts for which graphs are captured, a list."},

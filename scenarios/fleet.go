@@ -19,7 +19,8 @@ type fleet struct {
 	kernel   *sim.Kernel
 	options  *Options
 	recorder *metrics.Recorder
-	hooks    engine.Hooks // of all engines alike: those that the options ask for
+	predict  func(*workload.Request) int32 // guesses the lengths of answers, for all engines; nil: nobody does
+	hooks    engine.Hooks                  // of all engines alike: those that the options ask for
 
 	replicas []*cluster.Replica
 	shared   map[*Experiment]farTier // the remote stores, by the engines that share them
@@ -73,10 +74,10 @@ func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 	}
 	hooks := watchBoth(f.recorder.Watch(x.watched(r)), mine)
 	named := hooks.TokenOut != nil || mine.Planned != nil || mine.Ran != nil // somebody wants to see every sequence in every plan
-	r.Scheduler = x.policy(cache, named)
+	r.Scheduler = x.policy(o, cache, named)
 	r.Engine = engine.New(f.kernel, engine.Config{
 		Scheduler: r.Scheduler, Cost: x.cost,
-		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
+		Predict: f.predict, InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
 		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },

@@ -51,12 +51,7 @@ var knobs = []knob{
 	{"engine.scheduler_reserve_full_isl", under("static", underStatic)},
 	{"engine.scheduler_reserve_full_isl", under("continuous", "under continuous batching, which always admits whole prompts")},
 	{"engine.watermark", under("static", underStatic)},
-	{"engine.scheduling_policy", func(s *Scenario) string {
-		if s.Engine.SchedulingPolicy == "priority" && s.onePriority() {
-			return "while all requests have the same priority (see workload.classes)"
-		}
-		return ""
-	}},
+	{"engine.scheduling_policy", orderIdle},
 	{"engine.async_scheduling", under("static", underStatic)},
 	{"engine.async_scheduling", under("continuous", "under continuous batching, which is synchronous")},
 	{"engine.kv_offloading_size", unless(func(s *Scenario) bool { return s.Scheduler.Name == "chunked" }, "without vLLM V1's scheduler (scheduler: chunked)")},
@@ -81,6 +76,10 @@ var knobs = []knob{
 	{"scheduler.timeout", unless(isStatic, "without static batching (scheduler: static)")},
 	{"scheduler.pad_to", unless(isStatic, "without static batching (scheduler: static)")},
 	{"scheduler.early_exit", unless(isStatic, "without static batching (scheduler: static)")},
+	{"scheduler.predictor.", unless((*Scenario).predicts, "without an order by length (scheduling_policy: sjf or srpt)")},
+	{"scheduler.predictor.error", unless(func(s *Scenario) bool { return s.Scheduler.Predictor.Name == "noisy" }, "without the predictor noisy")},
+	{"scheduler.quantum", unless(orderIs("mlfq"), "without scheduling_policy: mlfq")},
+	{"scheduler.starvation", unless(orderIs("mlfq"), "without scheduling_policy: mlfq")},
 
 	{"cluster.router", unless((*Scenario).several, "with one engine")},
 

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
@@ -14,6 +15,9 @@ func (x *Experiment) memory(o *Options, far farTier) (Memory, error) {
 	if o.Naive {
 		if err := x.knownToNaive(); err != nil {
 			return nil, err
+		}
+		if o.Order != nil {
+			return nil, errors.New("the reference engine knows no order of the caller's own")
 		}
 		return reference.NewPool(x.Memory.Blocks-1, x.Deployment.BlockSize, x.Scenario.Engine.EnablePrefixCaching == On), nil
 	}
@@ -44,16 +48,21 @@ func (x *Experiment) knownToNaive() error {
 	if x.Scenario.hostBlocks(x.Memory) > 0 {
 		found = append(found, errors.New("the reference engine knows no host memory: leave out kv_offloading_size"))
 	}
+	if slices.Contains([]string{"srpt", "mlfq", "fair", "slo"}, x.Scenario.Engine.SchedulingPolicy) {
+		found = append(found, fmt.Errorf("the reference engine knows no order that changes while requests wait or takes seats away: scheduling_policy %s", x.Scenario.Engine.SchedulingPolicy))
+	}
 	return errors.Join(found...)
 }
 
 // policy returns the scheduler of a run over its pool; named: its plans must name every sequence.
-func (x *Experiment) policy(cache kvcache.Cache, named bool) scheduler.Scheduler {
+func (x *Experiment) policy(o *Options, cache kvcache.Cache, named bool) scheduler.Scheduler {
 	if p, ok := cache.(*reference.Pool); ok {
-		return reference.NewScheduler(x.Limits, p)
+		limits := x.Limits
+		limits.Order = x.order(o)
+		return reference.NewScheduler(limits, p)
 	}
 	if r, ok := cache.(*ranked); ok {
-		return x.lockstep(r)
+		return x.lockstep(r, o)
 	}
-	return x.scheduler(cache, named)
+	return x.scheduler(cache, named, x.order(o))
 }

@@ -70,9 +70,9 @@ func (r *ranked) Match(p kvcache.Prompt, tokens int) (best kvcache.Hit) {
 }
 
 // lockstep returns the scheduler of all ranks.
-func (x *Experiment) lockstep(r *ranked) scheduler.Scheduler {
+func (x *Experiment) lockstep(r *ranked, o *Options) scheduler.Scheduler {
 	return scheduler.Lockstep(x.Limits, r.pools, func(_ scheduler.Limits, c kvcache.Cache) scheduler.Scheduler {
-		return x.scheduler(c, true)
+		return x.scheduler(c, true, x.order(o))
 	})
 }
 

@@ -33,6 +33,9 @@ func TestTheNaiveEngineDeliversEveryTokenAtTheSameInstant(t *testing.T) {
 		{"chat", []string{"scheduler={name: static, max_batch: 4}"}},
 		{"chat", []string{"engine.pipeline_parallel_size=2"}},
 		{"chat", []string{"model=gemma-3-27b"}},
+		{"chat", []string{"engine={scheduling_policy: srpt, max_num_seqs: 8}", "scheduler.predictor=noisy"}},
+		{"chat", []string{"engine={scheduling_policy: mlfq, max_num_seqs: 8}", "scheduler=continuous"}},
+		{"chat", []string{"engine={scheduling_policy: slo, max_num_seqs: 8}"}},
 	} {
 		x := mustBuild(t, c.scenario, append([]string{"workload.requests=120"}, c.settings...)...)
 		var fast []reference.Token
@@ -71,10 +74,11 @@ func naive(t *testing.T, x *Experiment) []reference.Token {
 	cache := x.Pool()
 	front := x.frontend()
 	return reference.Run(sent.requests, reference.Config{
-		Scheduler: x.scheduler(cache, true), Cost: x.cost, Cache: cache,
+		Scheduler: x.scheduler(cache, true, x.order(&Options{})), Cost: x.cost, Cache: cache,
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		PerRequest: front.PerRequest, PerToken: front.PerToken, Interval: front.Interval, Ingress: front.Ingress, PerChunk: front.PerChunk,
-		Shared: func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
+		Shared:  func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
+		Predict: x.predictor(&Options{}, k.Rand),
 	}).Tokens
 }

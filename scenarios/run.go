@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/cluster"
 	"github.com/servesim/servesim/sim/engine"
@@ -25,7 +26,11 @@ type Options struct {
 	PerToken    bool                  // measure every token: exact ITL of completed requests, slower
 	Hooks       engine.Hooks          // observers of the caller's own
 	Naive       bool                  // plan with the deliberately simple scheduler and pool of sim/engine/reference: slow
-	Memory      Memory                // what earlier runs on this deployment have left in the cache; nil: it is cold
+	// Order makes the order of the waiting queue, in place of the scenario's scheduling_policy, and Predict guesses the lengths
+	// of answers, in place of its scheduler.predictor; nil: the scenario's. Each engine gets an order of its own.
+	Order   func() scheduler.Order
+	Predict func(*workload.Request) int32
+	Memory  Memory // what earlier runs on this deployment have left in the cache; nil: it is cold
 	// Each of these is shown every engine before the first event, and returns hooks for that engine alone: Life.Slot and
 	// sequence IDs mean nothing beyond it. The replica is complete by the time that a hook is called.
 	Each []func(*cluster.Replica) engine.Hooks
@@ -46,7 +51,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
 		Percentiles: o.Percentiles, Rows: o.Requests,
 	})
-	f := fleet{kernel: k, options: &o, recorder: recorder, hooks: o.hooks(recorder, load.Requests())}
+	f := fleet{kernel: k, options: &o, recorder: recorder, predict: x.predictor(&o, k.Rand), hooks: o.hooks(recorder, load.Requests())}
 	if err := f.build(x); err != nil {
 		return nil, err
 	}

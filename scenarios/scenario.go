@@ -118,6 +118,15 @@ type Scheduler struct {
 	Timeout   time.Duration // static: how long the oldest request waits for the batch to fill
 	PadTo     int           // static: prompts are padded at least to this
 	EarlyExit bool          // static: finished rows stop costing compute
+
+	Predictor           Predictor
+	Quantum, Starvation time.Duration // mlfq; a zero quantum is that of the shortest step
+}
+
+// Predictor is what tells the order of the queue how long answers will be.
+type Predictor struct {
+	Name  string  // "": the truth, where an order wants to know
+	Error float64 // noisy: the standard deviation of the logarithm
 }
 
 // Frontend is what stands between the client and the engine.

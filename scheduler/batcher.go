@@ -17,7 +17,7 @@ type batcher struct {
 	slider kvcache.Slider // nil: no layer of the model has a window
 	tier   kvcache.Tier   // nil: what the cache overwrites is lost
 	order  order
-
+	events
 	running running
 	cohort  cohort // of the running, those that decode in step
 	waiting line
@@ -52,17 +52,17 @@ type batcher struct {
 // newBatcher reads the settings; a zero limit means none.
 func newBatcher(l Limits, c kvcache.Cache) batcher {
 	b := batcher{
-		limits: l, cache: c, order: fcfs{}, blockSize: int32(c.BlockSize()),
+		limits: l, cache: c, blockSize: int32(c.BlockSize()),
 		stages: int32(l.PipelineStages), async: l.AsyncScheduling, window: l.Window,
-	}
-	if l.Priority {
-		b.order = priority{}
 	}
 	b.slider, _ = c.(kvcache.Slider)
 	if b.tier, _ = c.(kvcache.Tier); b.tier != nil {
 		b.known[0], b.known[1] = b.tier.Copied()
 	}
-	b.waiting, b.skipped = b.order.line(), b.order.line()
+	if l.Order == nil && l.Priority {
+		l.Order = Priority()
+	}
+	b.obey(l.Order)
 	b.capacity = min(bound(l.MaxNumBatchedTokens), bound(l.MaxNumScheduledTokens))
 	b.threshold = bound(l.LongPrefillTokenThreshold)
 	b.maxLen = bound(l.MaxModelLen)
@@ -91,11 +91,15 @@ func bound(n int) int32 {
 // Add puts s in the waiting line.
 func (b *batcher) Add(s *Seq) {
 	s.State = Waiting
+	if b.greeter != nil {
+		b.greeter.Arrive(s)
+	}
 	b.waiting.push(s)
 }
 
 // begin returns an empty plan to fill, and the whole budget to fill it with.
-func (b *batcher) begin() *Plan {
+func (b *batcher) begin(now sim.Time) *Plan {
+	b.show(now)
 	b.plans++
 	b.budget = b.capacity
 	n := len(b.recycled) - 1
@@ -155,6 +159,9 @@ func (b *batcher) decode(p *Plan, s *Seq) {
 	if b.async {
 		s.Pending++
 	}
+	if b.charger != nil {
+		b.charger.Charge(w)
+	}
 	p.Step.AddDecode(int(past), b.window)
 }
 
@@ -173,6 +180,9 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 		if b.async {
 			s.Pending++
 		}
+	}
+	if b.charger != nil {
+		b.charger.Charge(w)
 	}
 	if w.Decode {
 		p.Step.AddDecode(int(past), b.window)
@@ -212,6 +222,9 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 			continue
 		}
 		s.Out++
+		if stale {
+			b.refile(s)
+		}
 		if !b.async {
 			continue
 		}

@@ -25,8 +25,8 @@ func Chunked(l Limits, c kvcache.Cache) Scheduler {
 }
 
 // Plan serves the running, then admits. A step that had to preempt admits nobody.
-func (c *chunked) Plan(sim.Time) *Plan {
-	p := c.begin()
+func (c *chunked) Plan(now sim.Time) *Plan {
+	p := c.begin(now)
 	if !c.advance(p) {
 		c.extend(p)
 	}

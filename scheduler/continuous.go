@@ -28,10 +28,11 @@ func Continuous(l Limits, c kvcache.Cache) Scheduler {
 	return s
 }
 
-// Plan prefills, or else decodes. As long as anybody is swapped out, nobody new comes in.
-func (c *continuous) Plan(sim.Time) *Plan {
-	p := c.begin()
-	if len(c.swap.line) == 0 {
+// Plan prefills, or else decodes. As long as anybody is swapped out, nobody new comes in, unless an order that takes seats
+// prefers it.
+func (c *continuous) Plan(now sim.Time) *Plan {
+	p := c.begin(now)
+	if !c.swappedFirst() {
 		c.admit(p, c.enter)
 	}
 	if p.Empty() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
@@ -54,6 +55,16 @@ func draw(seed uint64) chance {
 	if c.limits.AsyncScheduling {
 		c.depth++
 	}
+	switch r.IntN(4) {
+	case 0:
+		c.limits.Order = scheduler.SJF()
+	case 1:
+		c.limits.Order = scheduler.LCFS()
+	case 2:
+		c.limits.Order = scheduler.EDF(func(s *scheduler.Seq) scheduler.Targets {
+			return scheduler.Targets{TTFT: time.Duration(10 * s.Prompt), TPOT: 3}
+		})
+	}
 	for i := range 2 + r.IntN(30) {
 		c.request(r, i)
 	}
@@ -73,7 +84,7 @@ func (c *chance) request(r *rand.Rand, i int) {
 	prompt = append(prompt, kvcache.Run{Label: uint64(1000 + i), Len: room})
 	c.requests = append(c.requests, scheduler.Seq{
 		ID: kvcache.SeqID(i), Order: int64(i), Arrival: sim.Time(i / 2), Tokens: prompt, Prompt: tokens,
-		MaxTokens: room, Priority: r.Int32N(3),
+		MaxTokens: room, Priority: r.Int32N(3), Guess: r.Int32N(room + 1),
 	})
 	output, abandon := room, 0
 	if r.IntN(4) == 0 {

@@ -143,7 +143,7 @@ func (b *batcher) preempt(p *Plan, s *Seq) {
 // admit is the admission pass: enter is asked to let in the head of the line, until it says no. Nobody overtakes the
 // head, unless it still has to wait for steps from before its preemption, or for its KV.
 func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
-	for b.budget > 0 && len(b.running) < b.limits.MaxNumSeqs {
+	for b.budget > 0 && (len(b.running) < b.limits.MaxNumSeqs || b.preemptor != nil) {
 		q := b.next()
 		s := q.head()
 		if s == nil {
@@ -153,10 +153,14 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 			b.aside = append(b.aside, q.pop())
 			continue
 		}
-		if !enter(p, s) {
+		in := len(b.running) < b.limits.MaxNumSeqs && enter(p, s)
+		for !in && b.oust(p, s) {
+			in = enter(p, s)
+		}
+		if !in {
 			break
 		}
-		q.pop()
+		q.remove(s) // its place may have changed: it has been charged for
 		if s.State == Loading {
 			b.aside = append(b.aside, s)
 			continue

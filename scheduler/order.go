@@ -1,12 +1,48 @@
 package scheduler
 
-import (
-	"cmp"
-	"slices"
-)
+import "github.com/servesim/servesim/sim"
 
-// An order says who comes first: in the waiting line, and, from the other end, among the running when memory is short.
+// An Order says who comes first: of those who wait, who is admitted next; of those who run, from the other end, who loses
+// its memory when there is none left. An order that keeps state belongs to one scheduler.
+//
+// An order may be more than that: a [Greeter], a [Watcher], a [Charger], a [Preemptor]. The last three see the running
+// sequences one by one, so that plans name them all.
+type Order interface {
+	// Before reports whether a comes before b. As long as both wait and no token of theirs comes in, the answer stays the
+	// same.
+	Before(a, b *Seq) bool
+}
+
+// A Greeter is an Order that looks at every sequence once, before it joins the waiting line.
+type Greeter interface {
+	Order
+	Arrive(s *Seq)
+}
+
+// A Watcher is an Order that is told the time before every plan, and who runs. It may change what it has noted about the
+// running, not about those who wait.
+type Watcher interface {
+	Order
+	Watch(now sim.Time, running []*Seq)
+}
+
+// A Charger is an Order that keeps accounts: it is shown every row as it is put into a plan. What static batching pads is
+// in it.
+type Charger interface {
+	Order
+	Charge(w *Work)
+}
+
+// A Preemptor is an Order that lets a better sequence have the place of a running one, between two steps.
+type Preemptor interface {
+	Order
+	// Yields reports whether v, which runs, gives way to s, which waits. Whoever does must come after s by Before.
+	Yields(v, s *Seq) bool
+}
+
+// order is what the batcher asks. A plain Order is made one by sorted.
 type order interface {
+	Order
 	line() line
 	// skippedFirst says whether a, passed over at the last look, comes before b, which has only waited.
 	skippedFirst(a, b *Seq) bool
@@ -14,219 +50,104 @@ type order interface {
 	victim(running []*Seq) int
 }
 
-// A line holds the waiting sequences.
-type line interface {
-	len() int
-	head() *Seq // nil when empty
-	pop() *Seq
-	push(*Seq)
-	pushFront(*Seq) // brings back one that has been at the head before
-	remove(*Seq) bool
-	each(func(*Seq))
-}
+// sorted is an order whose lines are heaps; the last of the running is the first to go.
+type sorted struct{ Order }
 
-// fcfs is first come, first served; the last admitted is the first to go.
-type fcfs struct{}
-
-func (fcfs) line() line                  { return &fifo{} }
-func (fcfs) skippedFirst(_, _ *Seq) bool { return true }
-func (fcfs) victim(running []*Seq) int   { return len(running) - 1 }
-
-// priority goes by (Priority, Arrival, Order), lower first; the highest is the first to go.
-type priority struct{}
-
-func (priority) line() line                  { return &heap{} }
-func (priority) skippedFirst(a, b *Seq) bool { return before(a, b) }
-func (priority) victim(running []*Seq) int {
+func (o sorted) line() line                  { return &heap{before: o.Before} }
+func (o sorted) skippedFirst(a, b *Seq) bool { return o.Before(a, b) }
+func (o sorted) victim(running []*Seq) int {
 	worst := 0
 	for i, s := range running {
-		if before(running[worst], s) {
+		if o.Before(running[worst], s) {
 			worst = i
 		}
 	}
 	return worst
 }
 
-// before reports whether a is more important than b, or as important and older.
-func before(a, b *Seq) bool {
-	switch {
-	case a.Priority != b.Priority:
+// An events holds the other faces of an order; nil where it has none.
+type events struct {
+	greeter   Greeter
+	watcher   Watcher
+	ticker    ticker
+	charger   Charger
+	preemptor Preemptor
+}
+
+// A ticker is shown the batcher before every plan. It need not see the running one by one, and finds those who wait in lines
+// of its own.
+type ticker interface {
+	tick(now sim.Time, b *batcher)
+}
+
+// obey makes o the order of the batcher; nil: first come, first served.
+func (b *batcher) obey(o Order) {
+	if o == nil {
+		o = fcfs{}
+	}
+	b.greeter, _ = o.(Greeter)
+	b.watcher, _ = o.(Watcher)
+	b.ticker, _ = o.(ticker)
+	b.charger, _ = o.(Charger)
+	b.preemptor, _ = o.(Preemptor)
+	if b.watcher != nil || b.charger != nil || b.preemptor != nil {
+		b.limits.Named = true
+	}
+	own, ok := o.(order)
+	if !ok {
+		own = sorted{o}
+	}
+	b.order = own
+	b.waiting, b.skipped = own.line(), own.line()
+}
+
+// show tells the order the time and who runs.
+func (b *batcher) show(now sim.Time) {
+	if b.ticker != nil {
+		b.ticker.tick(now, b)
+	}
+	if b.watcher != nil {
+		b.watcher.Watch(now, b.running)
+	}
+}
+
+// refile puts a sequence that waits where it belongs, now that it knows a token more.
+func (b *batcher) refile(s *Seq) {
+	for _, l := range []line{b.waiting, b.skipped} {
+		if h, ok := l.(*heap); ok && h.remove(s) {
+			h.push(s)
+		}
+	}
+}
+
+// FCFS returns first come, first served, the default; the last admitted is the first to go. A preempted sequence returns
+// to the head of the line.
+func FCFS() Order { return fcfs{} }
+
+type fcfs struct{}
+
+func (fcfs) Before(a, b *Seq) bool       { return older(a, b) }
+func (fcfs) line() line                  { return &fifo{} }
+func (fcfs) skippedFirst(_, _ *Seq) bool { return true }
+func (fcfs) victim(running []*Seq) int   { return len(running) - 1 }
+
+// Priority returns vLLM's order by (Priority, Arrival, Order), lower first; the highest is the first to go. A seat is taken
+// from nobody, and there is no ageing.
+func Priority() Order { return priority{} }
+
+type priority struct{}
+
+func (priority) Before(a, b *Seq) bool {
+	if a.Priority != b.Priority {
 		return a.Priority < b.Priority
-	case a.Arrival != b.Arrival:
+	}
+	return older(a, b)
+}
+
+// older reports whether a came before b.
+func older(a, b *Seq) bool {
+	if a.Arrival != b.Arrival {
 		return a.Arrival < b.Arrival
 	}
 	return a.Order < b.Order
 }
-
-// fifo is a queue with two ends in a ring whose size is a power of two.
-type fifo struct {
-	ring  []*Seq
-	first int // place of the head
-	n     int
-}
-
-func (q *fifo) len() int { return q.n }
-
-func (q *fifo) at(i int) **Seq { return &q.ring[(q.first+i)&(len(q.ring)-1)] }
-
-func (q *fifo) head() *Seq {
-	if q.n == 0 {
-		return nil
-	}
-	return q.ring[q.first]
-}
-
-func (q *fifo) pop() *Seq {
-	s := q.ring[q.first]
-	q.ring[q.first] = nil
-	q.first = (q.first + 1) & (len(q.ring) - 1)
-	q.n--
-	return s
-}
-
-func (q *fifo) push(s *Seq) {
-	q.reserve()
-	*q.at(q.n) = s
-	q.n++
-}
-
-func (q *fifo) pushFront(s *Seq) {
-	q.reserve()
-	q.first = (q.first - 1) & (len(q.ring) - 1)
-	q.ring[q.first] = s
-	q.n++
-}
-
-func (q *fifo) reserve() {
-	if q.n < len(q.ring) {
-		return
-	}
-	ring := make([]*Seq, max(16, 2*len(q.ring)))
-	k := copy(ring, q.ring[q.first:])
-	copy(ring[k:], q.ring[:q.first])
-	q.ring, q.first = ring, 0
-}
-
-// remove searches from the head: who gives up has mostly waited longest.
-func (q *fifo) remove(s *Seq) bool {
-	for i := range q.n {
-		if *q.at(i) != s {
-			continue
-		}
-		for ; i > 0; i-- {
-			*q.at(i) = *q.at(i - 1)
-		}
-		q.pop()
-		return true
-	}
-	return false
-}
-
-func (q *fifo) each(do func(*Seq)) {
-	for i := range q.n {
-		do(*q.at(i))
-	}
-}
-
-// heap is a binary heap by priority. Every sequence knows its place in it.
-type heap struct{ seqs []*Seq }
-
-func (h *heap) len() int { return len(h.seqs) }
-
-func (h *heap) head() *Seq {
-	if len(h.seqs) == 0 {
-		return nil
-	}
-	return h.seqs[0]
-}
-
-func (h *heap) pop() *Seq {
-	s := h.seqs[0]
-	h.remove(s)
-	return s
-}
-
-func (h *heap) push(s *Seq) {
-	h.seqs = append(h.seqs, s)
-	h.up(s, len(h.seqs)-1)
-}
-
-func (h *heap) pushFront(s *Seq) { h.push(s) }
-
-func (h *heap) remove(s *Seq) bool {
-	i, last := int(s.index), len(h.seqs)-1
-	if i > last || h.seqs[i] != s {
-		return false
-	}
-	moved := h.seqs[last]
-	h.seqs[last] = nil
-	h.seqs = h.seqs[:last]
-	if i < last {
-		h.down(moved, i)
-		h.up(moved, int(moved.index))
-	}
-	return true
-}
-
-func (h *heap) each(do func(*Seq)) {
-	for _, s := range h.seqs {
-		do(s)
-	}
-}
-
-// up puts s at place i or, as long as it comes before its parent, higher.
-func (h *heap) up(s *Seq, i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !before(s, h.seqs[parent]) {
-			break
-		}
-		h.put(h.seqs[parent], i)
-		i = parent
-	}
-	h.put(s, i)
-}
-
-// down puts s at place i or, as long as a child comes before it, lower.
-func (h *heap) down(s *Seq, i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(h.seqs) {
-			break
-		}
-		if right := child + 1; right < len(h.seqs) && before(h.seqs[right], h.seqs[child]) {
-			child = right
-		}
-		if !before(h.seqs[child], s) {
-			break
-		}
-		h.put(h.seqs[child], i)
-		i = child
-	}
-	h.put(s, i)
-}
-
-func (h *heap) put(s *Seq, i int) {
-	h.seqs[i] = s
-	s.index = int32(i)
-}
-
-// running lists sequences in the order of their admission, which is that of their Rank.
-type running []*Seq
-
-func (r *running) add(s *Seq) {
-	if n := len(*r); n > 0 {
-		s.Rank = (*r)[n-1].Rank + 1
-	} else {
-		s.Rank = 0
-	}
-	*r = append(*r, s)
-}
-
-// find returns the place of s, which is in the list.
-func (r running) find(s *Seq) int {
-	i, _ := slices.BinarySearchFunc(r, s.Rank, func(x *Seq, rank int64) int { return cmp.Compare(x.Rank, rank) })
-	return i
-}
-
-func (r *running) removeAt(i int) { *r = slices.Delete(*r, i, i+1) }

@@ -26,7 +26,7 @@ func anyScheduler(t *rapid.T) *world {
 		l.LongPrefillTokenThreshold = rapid.SampledFrom([]int{0, 7}).Draw(t, "threshold")
 		l.SchedulerReserveFullISL = rapid.Bool().Draw(t, "gate")
 		l.Watermark = rapid.SampledFrom([]float64{0, 0.02}).Draw(t, "watermark")
-		l.Priority = rapid.Bool().Draw(t, "priority")
+		l.Order = anyOrder(t)
 		l.AsyncScheduling = rapid.Bool().Draw(t, "async")
 		l.PipelineStages = rapid.IntRange(0, 2).Draw(t, "stages")
 	})
@@ -66,6 +66,7 @@ func TestEveryPolicyServesEverybody(t *testing.T) {
 		var seqs []*scheduler.Seq
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) {
+				w.client = rapid.Int32Range(0, 2).Draw(t, "client")
 				prompt := kvcache.Prompt{
 					{Label: 1 << 30, Len: rapid.Int32Range(0, 30).Draw(t, "shared")},
 					{Label: 1<<30 + uint64(w.next) + 1, Len: rapid.Int32Range(1, 40).Draw(t, "own")},

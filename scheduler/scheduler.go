@@ -30,9 +30,14 @@ type Seq struct {
 	Prompt    int32          // tokens in the prompt
 	MaxTokens int32          // the most it may generate
 	Priority  int32          // lower is more important
+	Class     int32          // kind of request
+	Client    int32          // who sent it
 	Arrival   sim.Time
 	Order     int64 // breaks ties of arrival: lower came first
 	Guess     int32 // predicted output tokens; 0: no prediction
+
+	// Notes are the order's own: what it wants to remember of the sequence. They begin as zeros.
+	Notes [3]int64
 
 	// Kept by the scheduler; read-only for everybody else.
 	State       State
@@ -172,7 +177,8 @@ type Limits struct {
 	SchedulerReserveFullISL   bool    // a whole known sequence must fit before it is admitted
 	Watermark                 float64 // fraction of all blocks that an admission leaves free
 	NumGPUBlocks              int     // the pool as the engine reports it, its null block included
-	Priority                  bool    // order by (priority, arrival) instead of arrival
+	Priority                  bool    // short for an Order of Priority
+	Order                     Order   // who comes first; nil: first come, first served
 	AsyncScheduling           bool    // plan a step before the outputs of the one before are known
 	PipelineStages            int     // a sequence decodes at most once in so many steps; 0 and 1: every step
 	SwapBlocks                int     // blocks of host memory for preempted sequences (continuous); 0: they are computed again

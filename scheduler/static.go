@@ -40,7 +40,7 @@ func Static(l Limits, b Batch, c kvcache.Cache) Scheduler {
 
 // Plan goes on with the running batch, or starts the next one.
 func (t *static) Plan(now sim.Time) *Plan {
-	p := t.begin()
+	p := t.begin(now)
 	if len(t.running) > 0 {
 		t.decode(p)
 	} else {
@@ -136,6 +136,9 @@ func (t *static) prefill(p *Plan, s *Seq) {
 
 func (t *static) row(p *Plan, w Work) {
 	p.Work = append(p.Work, w)
+	if t.charger != nil {
+		t.charger.Charge(&p.Work[len(p.Work)-1])
+	}
 	w.Seq.InFlight += w.Tokens
 	w.Seq.full = math.MaxInt32 // nothing is ever findable
 	w.Seq.turn = t.plans + t.stages

@@ -39,11 +39,41 @@ func (b *batcher) swapOut(s *Seq) bool {
 	return true
 }
 
+// nextSwapped returns who comes back first: the first to go, or, under an order that takes seats, the best; nil: nobody is
+// swapped out.
+func (b *batcher) nextSwapped() *Seq {
+	line := b.swap.line
+	if len(line) == 0 {
+		return nil
+	}
+	first := line[0]
+	if b.preemptor != nil {
+		for _, s := range line {
+			if b.preemptor.Before(s, first) {
+				first = s
+			}
+		}
+	}
+	return first
+}
+
+// swappedFirst reports whether somebody swapped out keeps everybody new from coming in.
+func (b *batcher) swappedFirst() bool {
+	s := b.nextSwapped()
+	if s == nil || b.preemptor == nil {
+		return s != nil
+	}
+	head := b.next().head()
+	return head == nil || b.preemptor.Before(s, head)
+}
+
 // swapIn brings back swapped sequences, in order, as long as seats, budget and memory above the watermark last. They
 // decode in this very step.
 func (b *batcher) swapIn(p *Plan) {
-	for len(b.swap.line) > 0 && len(b.running) < b.limits.MaxNumSeqs {
-		s := b.swap.line[0]
+	for s := b.nextSwapped(); s != nil; s = b.nextSwapped() {
+		if len(b.running) >= b.limits.MaxNumSeqs && !b.oust(p, s) {
+			return
+		}
 		n, blocks, spare := b.due(s), b.blocks(s.Computed), b.spare
 		if len(b.running) == 0 {
 			spare = 0 // it has the pool for itself

@@ -25,6 +25,7 @@ type world struct {
 	loads   []scheduler.Load // begun, oldest first
 	due     []sim.Time       // the step after which each has arrived
 	lag     int              // steps that a load takes beyond the one that begins it
+	client  int32            // who sends
 }
 
 // setting is the usual scheduler of these tests: as vLLM's defaults, with a pool of so many usable blocks of 16.
@@ -63,7 +64,7 @@ func (w *world) add(prompt, output int32) *scheduler.Seq {
 func (w *world) send(prompt kvcache.Prompt, output, prio int32) *scheduler.Seq {
 	s := &scheduler.Seq{
 		ID: kvcache.SeqID(w.next), Order: int64(w.next), Arrival: w.now, MaxTokens: output, Priority: prio,
-		Prompt: int32(prompt.Tokens()),
+		Prompt: int32(prompt.Tokens()), Client: w.client, Guess: output,
 	}
 	s.Tokens = append(prompt[:len(prompt):len(prompt)], kvcache.Run{Label: uint64(2*w.next + 2), Len: output})
 	w.next++

@@ -47,7 +47,7 @@ func knobs() []knob {
 		{"scheduler-reserve-full-isl", "", "engine.scheduler_reserve_full_isl", "admit a prompt only if all of it fits"},
 		{"enable-chunked-prefill", "", "engine.enable_chunked_prefill", "split prompts over steps"},
 		{"enable-prefix-caching", "", "engine.enable_prefix_caching", "reuse the KV of shared beginnings"},
-		{"scheduling-policy", "NAME", "engine.scheduling_policy", "fcfs or priority"},
+		{"scheduling-policy", "NAME", "engine.scheduling_policy", "who waits least: fcfs, priority, sjf, srpt, mlfq, fair, edf, slo, lcfs"},
 		{"async-scheduling", "", "engine.async_scheduling", "plan a step while the one before runs"},
 		{"enforce-eager", "", "engine.enforce_eager", "run without CUDA graphs"},
 		{"api-server-count", "N", "engine.api_server_count", "processes that tokenise and stream"},

@@ -6,6 +6,7 @@ import (
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/workload"
 )
 
 // Config is what an engine is made of.
@@ -33,6 +34,9 @@ type Config struct {
 	// Shared reports how many of the cached tokens that the running sequences read are read by another one, too, beyond
 	// the first to read each; nil: none are known of.
 	Shared func() int64
+
+	// Predict returns how many output tokens a request is thought to get, for orders that want to know; nil: no prediction.
+	Predict func(*workload.Request) int32
 
 	Frontend Frontend
 	Host     Host

@@ -49,7 +49,10 @@ func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
 	l.tokens = append(append(l.tokens, r.Prompt...), kvcache.Run{Label: r.Answer, Len: limit})
 	l.seq = scheduler.Seq{
 		ID: kvcache.SeqID(l.Slot), Tokens: l.tokens, Prompt: r.Tokens, MaxTokens: limit,
-		Priority: r.Priority, Arrival: e.kernel.Now(), Order: e.order,
+		Priority: r.Priority, Class: r.Class, Client: r.Client, Arrival: e.kernel.Now(), Order: e.order,
+	}
+	if e.c.Predict != nil {
+		l.seq.Guess = e.c.Predict(r)
 	}
 	e.order++
 	l.Request, l.Seq, l.done = r, &l.seq, done

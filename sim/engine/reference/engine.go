@@ -139,8 +139,13 @@ func (e *loop) receive(r *request) {
 		Prompt:    r.Request.Tokens,
 		MaxTokens: r.limit(),
 		Priority:  r.Priority,
+		Class:     r.Class,
+		Client:    r.Client,
 		Arrival:   r.Arrival,
 		Order:     int64(e.arrived),
+	}
+	if e.Predict != nil {
+		r.seq.Guess = e.Predict(r.Request)
 	}
 	if why := e.refusal(r); why != "" {
 		e.end(r, workload.Outcome{Status: workload.Rejected, Reason: why, At: r.Arrival})

@@ -29,6 +29,8 @@ type Config struct {
 	PerChunk   time.Duration // of the API process for each chunk that it writes, one after the other
 	Interval   int           // tokens in a chunk, but for the first and the last; 0 means 1
 
+	Predict func(*workload.Request) int32 // output tokens that a request is thought to get; nil: no prediction
+
 	Shared func() int64 // cached tokens that several sequences read, beyond the first of each; nil: none
 
 	Check bool // check the scheduler's invariants after every step, and panic with the one that is violated

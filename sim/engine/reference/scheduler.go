@@ -17,7 +17,8 @@ type twin struct {
 	pool    *Pool
 	running []*scheduler.Seq // in the order of their last admission
 	waiting []*scheduler.Seq
-	skipped []*scheduler.Seq // passed over at the last look, since steps from before their preemption were in flight
+	skipped []*scheduler.Seq               // passed over at the last look, since steps from before their preemption were in flight
+	before  func(a, b *scheduler.Seq) bool // nil: first come, first served
 	notes   map[*scheduler.Seq]*note
 	plans   int // made so far
 	count   scheduler.Counters
@@ -30,9 +31,17 @@ type note struct {
 }
 
 // NewScheduler returns vLLM's V1 scheduler over pool p, written without any concern for speed. Limits' NumGPUBlocks is
-// only used for the watermark; the blocks are those of the pool.
+// only used for the watermark; the blocks are those of the pool. Of an Order only Before is asked: those that do more, or
+// change while sequences wait, it does not know.
 func NewScheduler(l scheduler.Limits, p *Pool) scheduler.Scheduler {
-	return &twin{limits: l, pool: p, notes: map[*scheduler.Seq]*note{}}
+	t := &twin{limits: l, pool: p, notes: map[*scheduler.Seq]*note{}}
+	switch {
+	case l.Order != nil && l.Order != scheduler.FCFS():
+		t.before = l.Order.Before
+	case l.Priority:
+		t.before = byPriority
+	}
+	return t
 }
 
 // budget returns the tokens that a step may compute.
@@ -77,17 +86,27 @@ func (t *twin) Add(s *scheduler.Seq) {
 	t.waiting = t.sorted(append(t.waiting, s))
 }
 
-// sorted puts a queue in order under the priority policy; first come, first served leaves it as it is.
+// sorted puts a queue in order; first come, first served leaves it as it is.
 func (t *twin) sorted(queue []*scheduler.Seq) []*scheduler.Seq {
-	if t.limits.Priority {
-		slices.SortStableFunc(queue, byPriority)
+	if t.before != nil {
+		slices.SortStableFunc(queue, t.compare)
 	}
 	return queue
 }
 
-// byPriority compares two sequences: the more important first, then the older.
-func byPriority(a, b *scheduler.Seq) int {
-	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Arrival, b.Arrival), cmp.Compare(a.Order, b.Order))
+func (t *twin) compare(a, b *scheduler.Seq) int {
+	switch {
+	case t.before(a, b):
+		return -1
+	case t.before(b, a):
+		return 1
+	}
+	return 0
+}
+
+// byPriority says that the more important comes first, then the older.
+func byPriority(a, b *scheduler.Seq) bool {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Arrival, b.Arrival), cmp.Compare(a.Order, b.Order)) < 0
 }
 
 // Plan implements [scheduler.Scheduler].
@@ -157,8 +176,8 @@ func (t *twin) gap(s *scheduler.Seq, budget int) int {
 
 // victim returns the place in running of the sequence to preempt.
 func (t *twin) victim() int {
-	if t.limits.Priority {
-		return slices.Index(t.running, slices.MaxFunc(t.running, byPriority))
+	if t.before != nil {
+		return slices.Index(t.running, slices.MaxFunc(t.running, t.compare))
 	}
 	return len(t.running) - 1
 }
@@ -188,6 +207,7 @@ func (t *twin) preempt(s *scheduler.Seq) {
 // steps from before its preemption.
 func (t *twin) admit(p *scheduler.Plan, budget int) {
 	var aside []*scheduler.Seq
+	t.waiting, t.skipped = t.sorted(t.waiting), t.sorted(t.skipped) // those preempted may have got tokens that were in flight
 	for budget > 0 && len(t.running) < t.limits.MaxNumSeqs && len(t.waiting)+len(t.skipped) > 0 {
 		queue := t.next()
 		s := (*queue)[0]
@@ -214,7 +234,7 @@ func (t *twin) next() *[]*scheduler.Seq {
 	switch {
 	case len(t.skipped) == 0:
 		return &t.waiting
-	case len(t.waiting) == 0 || !t.limits.Priority || byPriority(t.skipped[0], t.waiting[0]) < 0:
+	case len(t.waiting) == 0 || t.before == nil || t.before(t.skipped[0], t.waiting[0]):
 		return &t.skipped
 	}
 	return &t.waiting

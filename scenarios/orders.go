@@ -1,0 +1,150 @@
+package scenarios
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim/engine"
+	"github.com/servesim/servesim/sim/workload"
+)
+
+// orderNames are the orders of the waiting queue. vLLM has the first two.
+var orderNames = []string{"fcfs", "priority", "sjf", "srpt", "mlfq", "fair", "edf", "slo", "lcfs"}
+
+// The weights of a prompt token and of an answer's token in a client's account: those of the VTC paper.
+const (
+	fairInput  = 1
+	fairOutput = 2
+)
+
+// order returns the order of one engine's queue; nil: first come, first served. An order keeps accounts, so that every
+// engine of every run has one of its own.
+func (x *Experiment) order(o *Options) scheduler.Order {
+	if o.Order != nil {
+		return o.Order()
+	}
+	s := x.Scenario
+	switch s.Engine.SchedulingPolicy {
+	case "priority":
+		return scheduler.Priority()
+	case "sjf":
+		return scheduler.SJF()
+	case "srpt":
+		return scheduler.SRPT()
+	case "mlfq":
+		return scheduler.MLFQ(x.cost, scheduler.Levels{Quantum: s.Scheduler.Quantum, Starvation: s.Scheduler.Starvation})
+	case "fair":
+		return scheduler.Fair(fairInput, fairOutput)
+	case "edf":
+		return scheduler.EDF(s.targets)
+	case "slo":
+		return scheduler.SLO(x.cost, s.targets)
+	case "lcfs":
+		return scheduler.LCFS()
+	}
+	return nil
+}
+
+// targets returns the deadlines of a request: those of its class, or the scenario's.
+func (s *Scenario) targets(q *scheduler.Seq) scheduler.Targets {
+	slo := &s.SLO
+	if c := s.Workload.Classes; int(q.Class) < len(c) && c[q.Class].OwnSLO {
+		slo = &c[q.Class].SLO
+	}
+	return scheduler.Targets{TTFT: slo.TTFT, TPOT: slo.TPOT}
+}
+
+// deadlines reports whether some requests have a deadline for their first token, and whether all have the same one.
+func (s *Scenario) deadlines() (some, same bool) {
+	first := s.SLO.TTFT
+	some, same = first > 0, true
+	for i := range s.Workload.Classes {
+		own := s.targets(&scheduler.Seq{Class: int32(i)}).TTFT
+		if i == 0 {
+			first, some = own, own > 0
+		}
+		some, same = some || own > 0, same && own == first
+	}
+	return some, same
+}
+
+// predictor returns what tells the order how long answers will be; nil: nothing does. Where an order wants to know and no
+// predictor was chosen, it is told the truth.
+func (x *Experiment) predictor(o *Options, stream func(string) rand.Source) func(*workload.Request) int32 {
+	p := x.Scenario.Scheduler.Predictor
+	switch {
+	case o.Predict != nil:
+		return o.Predict
+	case !x.Scenario.predicts():
+		return nil
+	case p.Name == "noisy":
+		return engine.Noisy(p.Error, stream("predictor"))
+	case p.Name == "prompt":
+		return engine.ByPrompt
+	}
+	return engine.Oracle
+}
+
+// predicts reports whether the order goes by predicted lengths.
+func (s *Scenario) predicts() bool {
+	return slices.Contains([]string{"sjf", "srpt"}, s.Engine.SchedulingPolicy)
+}
+
+func orderIs(name string) func(*Scenario) bool {
+	return func(s *Scenario) bool { return s.Engine.SchedulingPolicy == name }
+}
+
+// orderIdle says why the order of the queue changes nothing, or "".
+func orderIdle(s *Scenario) string {
+	switch s.Engine.SchedulingPolicy {
+	case "priority":
+		if s.onePriority() {
+			return "while all requests have the same priority (see workload.classes)"
+		}
+	case "fair":
+		if s.oneClient() {
+			return "while all requests come from one client"
+		}
+	case "edf", "slo":
+		if some, _ := s.deadlines(); !some {
+			return "without slo.ttft, from which deadlines follow"
+		}
+	}
+	return ""
+}
+
+// oneClient reports whether the workload makes all requests come from the same client.
+func (s *Scenario) oneClient() bool {
+	a, c := &s.Workload.Arrivals, &s.Workload.Clients
+	switch a.Name {
+	case "trace":
+		return false
+	case "closed":
+		return a.Clients == 1
+	}
+	return max(c.Count, len(c.Shares)) <= 1
+}
+
+// orderNotes says what the order of the queue rests on, and where it does less than its name promises.
+func (s *Scenario) orderNotes() (notes []string) {
+	name, p := s.Engine.SchedulingPolicy, s.Scheduler.Predictor.Name
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	switch {
+	case !s.predicts():
+	case p == "":
+		note("scheduling_policy %s is told the true lengths of answers, which no server knows: choose a scheduler.predictor, noisy or prompt", name)
+	case p == "oracle":
+		note("scheduling_policy %s is told the true lengths of answers, which no server knows (scheduler.predictor oracle)", name)
+	case p == "prompt" && s.Workload.MaxTokens == 0 && notTrace(s):
+		note("scheduler.predictor prompt sees max_tokens, and without workload.max_tokens every client asks for exactly the tokens that it will get")
+	}
+	if some, same := s.deadlines(); name == "edf" && some && same {
+		note("scheduling_policy edf: with the same slo.ttft for all, the first to come has the earliest deadline, as under fcfs; only preempted requests are treated otherwise")
+	}
+	if isStatic(s) && slices.Contains([]string{"srpt", "mlfq"}, name) {
+		note("scheduling_policy %s preempts nobody under static batching: it decides who is in the next batch", name)
+	}
+	return notes
+}

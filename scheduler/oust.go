@@ -1,0 +1,33 @@
+package scheduler
+
+// oust takes the place of a running sequence for s, the first of those who wait, which lacks a seat or memory: of all that
+// give way to it, that of the last. It reports whether it has. Nobody is ousted in vain, as far as can be told, nor before
+// it has got a token since it was last admitted: so whatever an order prefers, everybody comes to an end.
+func (b *batcher) oust(p *Plan, s *Seq) bool {
+	if b.preemptor == nil {
+		return false
+	}
+	at, gain := -1, 0
+	for i, v := range b.running {
+		if v.Known() <= v.fill || !b.preemptor.Yields(v, s) {
+			continue
+		}
+		gain += b.blocks(v.Computed)
+		if at < 0 || b.preemptor.Before(b.running[at], v) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	known := int(s.Known())
+	lacks := b.cache.Need(b.cache.Match(s.Tokens, known), known) + b.spare - b.cache.Usage().Available()
+	if full := len(b.running) >= b.limits.MaxNumSeqs; lacks > gain || lacks <= 0 && !full {
+		return false // it would not help, or it is something else that s lacks
+	}
+	v := b.running[at]
+	b.running.removeAt(at)
+	b.withdraw(p, v)
+	b.preempt(p, v)
+	return true
+}
