@@ -32,6 +32,8 @@ type Roofline struct {
 
 	blocks []block
 	last   matmul // LM head
+
+	drafts *speculator // nil: nothing is drafted
 }
 
 // A block is one kind of transformer layer: what it computes besides attention.
@@ -81,7 +83,12 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 		r.attention = &a
 	}
 	r.linear = newTable(min(cmp.Or(d.MaxNumBatchedTokens, usualTokens), largestTable), r.tokens)
-	r.head = newTable(min(cmp.Or(d.MaxNumSeqs, usualSeqs), largestTable), r.sample)
+	r.head = newTable(min(cmp.Or(d.MaxNumSeqs, usualSeqs)*(1+d.Drafter.Drafts), largestTable), r.sample)
+	drafts, err := newSpeculator(d, s)
+	if err != nil {
+		return nil, err
+	}
+	r.drafts = drafts
 	return r, nil
 }
 
@@ -101,12 +108,18 @@ func (r *Roofline) Cost(s Step) (c Cost) {
 	}
 	r.attend(&p, &s)
 	gaps := r.launches.gaps(s.Tokens, p.seconds())
+	if r.drafts != nil {
+		gaps += r.drafts.gaps(&s)
+	}
 	p.overhead += gaps
 	p.joules += r.power.idle * gaps
 	p.settle(&c, nanoseconds(r.network.hop(s.Tokens)))
 	seqs := float64(s.Seqs)
 	c.Exposed = nanoseconds(r.host.ExposedBase + r.host.ExposedPerSeq*seqs + r.host.ExposedPerSampled*float64(s.Sampled))
 	c.Host = nanoseconds(r.host.HiddenBase + r.host.HiddenPerSeq*seqs)
+	if r.drafts != nil {
+		r.drafts.charge(&c, &s)
+	}
 	return c
 }
 
@@ -119,7 +132,10 @@ func (r *Roofline) attend(p *price, s *Step) {
 	p.overhead += start
 	p.joules += r.power.idle * start
 	full, sliding := float64(r.shard.full), float64(r.shard.sliding)
-	if n > 0 {
+	switch {
+	case n > 0 && s.Draft.Rows > 0:
+		r.verify(p, s)
+	case n > 0:
 		r.addAttention(p, full, r.attention.decode(n, float64(s.KVRead), float64(s.KVShared)))
 		if sliding > 0 {
 			r.addAttention(p, sliding, r.attention.decode(n, float64(s.WindowKVRead), 0))

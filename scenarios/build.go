@@ -11,6 +11,7 @@ import (
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/workload"
 )
 
@@ -25,7 +26,8 @@ type Experiment struct {
 	Provenance Provenance
 	Warnings   []string // how names were understood, and what has no effect
 
-	cost *hardware.Roofline
+	cost    *hardware.Roofline
+	accepts *engine.Acceptance // of drafts; nil: there are none
 }
 
 // Build resolves the scenario into an experiment. The error, when there is one, is of type Mistakes.
@@ -53,7 +55,7 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 	}
 	e := &Experiment{
 		Scenario: x.s, Deployment: x.Deployment, Memory: plan, Workload: spec, Profile: x.profile,
-		Provenance: provenance(x), cost: cost,
+		Provenance: provenance(x), cost: cost, accepts: x.accepts(),
 	}
 	e.Limits = x.limits(plan, cost)
 	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), spec.Notes())
@@ -143,6 +145,7 @@ func (x *deployment) limits(plan hardware.Memory, cost *hardware.Roofline) sched
 		PipelineStages:            x.PP,
 		SwapBlocks:                x.swapBlocks(plan),
 		Window:                    cost.Window(),
+		Speculation:               x.s.speculationLimits(),
 	}
 }
 
@@ -160,7 +163,7 @@ func (x *Experiment) Pool() *kvcache.Pool {
 	return kvcache.New(kvcache.Config{
 		Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		PrefixCaching: x.Scenario.Engine.EnablePrefixCaching == On, Groups: groups,
-		InFlight: x.inFlight() * x.Limits.MaxNumBatchedTokens,
+		InFlight: x.inFlight()*x.Limits.MaxNumBatchedTokens + x.Scenario.lookahead(),
 	})
 }
 

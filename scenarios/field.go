@@ -74,6 +74,7 @@ var sections = []section{
 	{path: "hardware.kernels", doc: "Generations of kernels."},
 	{path: "engine", doc: "The settings of `vllm serve`, under vLLM's names with underscores."},
 	{path: "engine.constrained_decoding", short: "share", none: true, doc: "Answers that must follow a grammar (structured output)."},
+	{path: speculative, none: true, doc: "Speculative decoding: a drafter guesses the next tokens of each sequence, and the next step verifies them."},
 	{path: "scheduler", short: "name", doc: "The policy that forms batches."},
 	{path: "cluster", doc: "Several engines."},
 	{path: "cluster.prefill", later: true, doc: "A pool of engines that only prefill."},

@@ -115,6 +115,10 @@ func (r *reader) value(n *node, f *field) error {
 	case *[]Class:
 		r.classes(into, n)
 		return nil
+	case *Rates:
+		return f.readRates(into, n)
+	case *[]BatchTier:
+		return readTiers(into, n)
 	default:
 		if n.kind != scalar {
 			return fmt.Errorf("must be a single value, got %s", n.kind)

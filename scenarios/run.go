@@ -44,6 +44,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	var sched scheduler.Scheduler
+	var e *engine.Engine
 	recorder := metrics.New(metrics.Config{
 		SLO:    metrics.SLO{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT, ITL: s.SLO.ITL, E2EL: s.SLO.E2EL},
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
@@ -52,10 +53,11 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 			Cost: x.cost, Window: x.Limits.Window,
 			GPUs: s.gpus(), PeakFLOPs: x.peak(), PeakBandwidth: x.Deployment.Device.Bandwidth,
 			IdleWatts:   x.Deployment.Device.Kernels.IdleWatts,
-			WeightBytes: x.Memory.Weights + x.Memory.Activations + x.Memory.Graphs + x.Memory.NonTorch,
+			WeightBytes: x.Memory.Weights + x.Memory.Drafter + x.Memory.Activations + x.Memory.Graphs + x.Memory.NonTorch,
 			Blocks:      x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize, Ingress: x.Scenario.Frontend.Latency,
 			BytesPerToken: float64(x.Deployment.Model.KVBytesPerToken(x.Deployment.KV)), BlockBytes: x.Memory.BlockBytes,
 			Usage: cache.Usage, Counters: func() scheduler.Counters { return sched.Counters() },
+			Drafted: x.drafted(func() engine.Drafted { return e.Drafted() }),
 		},
 	})
 	hooks := watchBoth(recorder.Hooks(), o.hooks(recorder, load.Requests()))
@@ -63,13 +65,14 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Ready != nil {
 		o.Ready(sched, cache)
 	}
-	e := engine.New(k, engine.Config{
+	e = engine.New(k, engine.Config{
 		Scheduler: sched, Cost: x.cost,
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
-		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
+		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, x.room(tokens)) },
 		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },
 		Frontend: x.frontend(), Host: x.host(), Hooks: hooks, Check: o.Check,
+		Acceptance: x.accepts,
 	})
 	load.Start(k, e)
 	if err := x.play(ctx, k, e); err != nil {

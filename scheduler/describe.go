@@ -31,7 +31,11 @@ func (p *Plan) Describe() string {
 	}
 	admitted := len(p.Work) - len(p.Admitted) // the admitted come last
 	for i, k := range p.Work {
-		fmt.Fprintf(&w, "%s%d: %d@%d", sep, k.Seq.ID, k.Tokens, k.Past)
+		fmt.Fprintf(&w, "%s%d: %d", sep, k.Seq.ID, k.Tokens-k.Drafts)
+		if k.Drafts > 0 {
+			fmt.Fprintf(&w, "+%d", k.Drafts)
+		}
+		fmt.Fprintf(&w, "@%d", k.Past)
 		if i >= admitted {
 			w.WriteByte('+')
 		}

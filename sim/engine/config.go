@@ -33,6 +33,9 @@ type Config struct {
 	// the first to read each; nil: none are known of.
 	Shared func() int64
 
+	// Acceptance decides about drafts; nil: the scheduler plans none.
+	Acceptance *Acceptance
+
 	Frontend Frontend
 	Host     Host
 	Hooks    Hooks

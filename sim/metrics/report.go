@@ -7,18 +7,19 @@ type Report struct {
 	Rejections []Rejection `json:"rejections"`
 	// DurationS runs from the start (after the warm-up, if there is one) to the last answer, in seconds; to the end of
 	// the run if requests were left unfinished.
-	DurationS   float64     `json:"duration_s"`
-	Warmup      *Warmup     `json:"warmup,omitempty"`
-	Tokens      Tokens      `json:"tokens"`
-	Throughput  Throughput  `json:"throughput"`
-	Goodput     Goodput     `json:"goodput"`
-	Latency     Latency     `json:"latency_ms"`
-	Concurrency Little      `json:"concurrency"`
-	Engine      EngineUse   `json:"engine"`
-	GPU         GPU         `json:"gpu"`
-	Attribution Attribution `json:"attribution"`
-	Verdict     Verdict     `json:"verdict"`
-	Warnings    []string    `json:"warnings"`
+	DurationS   float64      `json:"duration_s"`
+	Warmup      *Warmup      `json:"warmup,omitempty"`
+	Tokens      Tokens       `json:"tokens"`
+	Throughput  Throughput   `json:"throughput"`
+	Goodput     Goodput      `json:"goodput"`
+	Latency     Latency      `json:"latency_ms"`
+	Concurrency Little       `json:"concurrency"`
+	Engine      EngineUse    `json:"engine"`
+	Speculation *Speculation `json:"speculation,omitempty"`
+	GPU         GPU          `json:"gpu"`
+	Attribution Attribution  `json:"attribution"`
+	Verdict     Verdict      `json:"verdict"`
+	Warnings    []string     `json:"warnings"`
 }
 
 // Requests counts every request of the run, warm-up included: Submitted = Completed + Rejected + Aborted + Unfinished.
