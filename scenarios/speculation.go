@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func acceptanceOf(method string, n int) (rates []float64, source string) {
 	}
 	rates = make([]float64, n)
 	for i := range rates {
-		rates[i] = first
+		rates[i] = math.Round(first*1e4) / 1e4
 		first *= further
 	}
 	return rates, source

@@ -34,7 +34,10 @@ type speculation struct {
 }
 
 func newSpeculation(s Speculation) speculation {
-	return speculation{Speculation: s, on: s.Drafts > 0, now: s.after(0)}
+	if s.Drafts <= 0 {
+		return speculation{}
+	}
+	return speculation{Speculation: s, on: true, now: s.after(0)}
 }
 
 // drafts returns how many guesses behind the newest token of s wait to be verified. Under asynchronous scheduling they

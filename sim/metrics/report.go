@@ -68,7 +68,8 @@ type Throughput struct {
 	OutputTokensPerSPerGPU float64 `json:"output_tokens_per_s_per_gpu"`
 	// OutputTokensPerSPerUser is how fast one answer is written: 1 / mean TPOT.
 	OutputTokensPerSPerUser float64 `json:"output_tokens_per_s_per_user"`
-	// PeakOutputTokensPerS is the largest number of tokens that reached clients within one second, and
+	// PeakOutputTokensPerS is the largest number of tokens that reached clients within one second (of chunks, where a
+	// chunk holds several tokens: the benchmark counts no better), and
 	// PeakConcurrentRequests the largest number of completed requests that touched one; the seconds are counted from the
 	// first request, as `vllm bench serve` does, or from the end of the warm-up if that is later.
 	PeakOutputTokensPerS   int `json:"peak_output_tokens_per_s"`
