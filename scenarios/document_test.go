@@ -79,7 +79,7 @@ func TestAMistakeIsOneLineThatSaysWhatIsAllowed(t *testing.T) {
 		{"workload: {classes: [{nam: a}]}", "workload.classes[0].nam: unknown key, did you mean name?"},
 		{"workload: {classes: [{share: -1}]}", "workload.classes[0].share: must be positive, got -1"},
 		{"cluster: {replicas: 2}", "cluster.replicas: not supported yet by this version, leave it out or write 1"},
-		{"engine: {speculative_config: {method: ngram}}", "engine.speculative_config: not supported yet"},
+		{"engine: {speculative_config: {method: ngram}}", "engine.speculative_config: needs num_speculative_tokens"},
 		{"engine: {profile: vllm-0.99}", `engine.profile: must be one of vllm-v1, vllm-v1-2025`},
 		{"engine: {kv_cache_memory_bytes: 5 bananas}", `must be an amount in bytes such as 10GiB, got "5 bananas"`},
 		{"engine: {block_size: 24}", "engine.block_size: must be a power of two from 1 to 1024, got 24"},

@@ -31,7 +31,7 @@ func (s *Scenario) speculates() bool { return s.Engine.SpeculativeConfig.NumSpec
 // sequence, compiled by Numba; its costs are assumed.
 const (
 	draftStep, draftPass = 0.5e-3, 0.25e-3
-	ngramStep, ngramSeq  = 0.1e-3, 20e-6
+	ngramStep, ngramSeq  = 0.1e-3, 5e-6
 	ngramToken           = 2e-9
 )
 
