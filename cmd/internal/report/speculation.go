@@ -48,20 +48,18 @@ func (o *object) speculation(s *metrics.Speculation) {
 	o.put("spec_decode_per_position_acceptance_rates", s.PerPosition)
 }
 
-// draftScalars are the metrics of engines with drafts.
+// draftScalars are the metrics of engines with drafts, absent where nothing is drafted.
 func draftScalars() []scalar {
-	return []scalar{
-		{"acceptance_rate", speculative(func(s *metrics.Speculation) Value { return Value{Amount: s.AcceptanceRate, Unit: Fraction} })},
-		{"acceptance_length", speculative(func(s *metrics.Speculation) Value { return Value{Amount: s.MeanAcceptanceLength} })},
-	}
-}
-
-// speculative are the metrics of drafts; absent where nothing is drafted.
-func speculative(of func(*metrics.Speculation) Value) func(*metrics.Report) Value {
-	return func(r *metrics.Report) Value {
-		if r.Speculation == nil {
-			return Value{Absent: true}
+	of := func(unit Unit, amount func(*metrics.Speculation) float64) func(*metrics.Report) Value {
+		return func(r *metrics.Report) Value {
+			if r.Speculation == nil {
+				return Value{Unit: unit, Absent: true}
+			}
+			return Value{Amount: amount(r.Speculation), Unit: unit}
 		}
-		return of(r.Speculation)
+	}
+	return []scalar{
+		{"acceptance_rate", of(Fraction, func(s *metrics.Speculation) float64 { return s.AcceptanceRate })},
+		{"acceptance_length", of(Count, func(s *metrics.Speculation) float64 { return s.MeanAcceptanceLength })},
 	}
 }
