@@ -123,11 +123,12 @@ func TestInvariantsHoldWithDraftsUnderAnyMemory(t *testing.T) {
 		{"engine.num_gpu_blocks_override=600", "engine.max_model_len=4096"},
 		{"engine.num_gpu_blocks_override=300", "engine.max_model_len=2048", "engine.async_scheduling=false"},
 		{"engine.num_gpu_blocks_override=400", "engine.max_num_batched_tokens=300", "engine.max_num_seqs=100", "engine.max_model_len=2048"},
+		{"engine.num_gpu_blocks_override=300", "engine.max_model_len=2048", "workload.timeout=3s"},
 		{"model=google/gemma-3-27b-it", "engine.num_gpu_blocks_override=3000", "engine.tensor_parallel_size=2"},
 	} {
 		settings := append([]string{"workload.requests=150", "workload.arrivals=burst", drafting}, more...)
 		r := mustRun(t, mustBuild(t, "chat", settings...), Options{Check: true})
-		if r.Requests.Completed+r.Requests.Rejected != 150 {
+		if r.Requests.Completed+r.Requests.Rejected+r.Requests.Aborted != 150 {
 			t.Errorf("%v: %+v", more, r.Requests)
 		}
 		if !strings.Contains(more[0], "gemma") && r.Engine.Preemptions == 0 {

@@ -19,7 +19,7 @@ func (s State) String() string {
 //
 //	-2  0: 1@6000!  1: 2192@0+
 //
-// A load of the KV of so many tokens is ID<tokens.
+// Behind a decode's token stand its drafts: "0: 1+3@6000!". A load of the KV of so many tokens is ID<tokens.
 //
 // Decodes that go unnamed follow as a number: "and 17 decodes".
 func (p *Plan) Describe() string {

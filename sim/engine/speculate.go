@@ -10,7 +10,8 @@ import (
 // from the identity of the request and the token's place: neither the batch nor the number of drafts shifts a draw.
 type Acceptance struct {
 	// Rates are the chances that the first i drafts are all right, for i = 1, 2, …: what vLLM reports as acceptance by
-	// position. They never rise. Without Lengths there must be as many as drafts.
+	// position. They never rise; drafts beyond the last
+	// one are wrong.
 	Rates []float64
 	// Lengths are numbers of drafts that were right, as observed: each step takes one of them at random, as far as it has
 	// drafts. They replace Rates.
@@ -93,7 +94,7 @@ func (j *judge) right(request int64, made, drafts int32) int32 {
 		return min(j.Lengths[int(j.uniform(request, made)*float64(n))], drafts)
 	}
 	for i := range drafts {
-		if j.uniform(request, made+i) >= j.chances[i] {
+		if int(i) >= len(j.chances) || j.uniform(request, made+i) >= j.chances[i] {
 			return i
 		}
 	}
