@@ -8,6 +8,8 @@ type attention interface {
 	start(n float64, chunks bool) float64
 	// decode works out n decodes that read kv cached tokens in all, of which shared ones have just been read by another.
 	decode(n, kv, shared float64) kernel
+	// verify works out decodes with drafts behind them: so many rows in all, which hold pairs query–key pairs.
+	verify(rows, kv, shared, pairs float64) kernel
 	// prefill works out chunks of rows new tokens in all that hold pairs query–key pairs and read kv cached tokens,
 	// their own included.
 	prefill(rows, pairs, kv float64) kernel

@@ -12,7 +12,7 @@ import (
 func (d Deployment) Validate() error {
 	faults := []error{d.Device.Check(), d.Model.check()}
 	if errors.Join(faults...) == nil {
-		faults = append(faults, d.checkParallel(), d.checkFormats())
+		faults = append(faults, d.checkParallel(), d.checkFormats(), d.checkDrafter())
 	}
 	return errors.Join(append(faults, d.checkSettings())...)
 }

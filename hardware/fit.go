@@ -98,7 +98,7 @@ func doesNotFit(d Deployment, o MemoryOptions, m Memory) error {
 	}
 	e := &DoesNotFitError{
 		Model: d.Model.Name, Device: d.Device.Name, Weights: d.Weights, Utilization: o.Utilization,
-		Needed: m.Weights, Activations: m.Activations, Room: room, Missing: m.Weights - room,
+		Needed: m.Weights + m.Drafter, Activations: m.Activations, Room: room, Missing: m.Weights + m.Drafter - room,
 		Enough: d.enough(o), MaxNumBatchedTokens: d.MaxNumBatchedTokens, FittingTokens: d.fittingTokens(o),
 	}
 	if e.Missing <= 0 { // the weights fit, but not a block beside them

@@ -21,6 +21,19 @@ func CaptureSizes(maxNumSeqs, maxTokens int, blackwell bool) []int {
 	return sizes
 }
 
+// MultiplesOf returns the capture sizes rounded up to whole decodes of so many rows each, as vLLM captures them for
+// speculative decoding: the newest token and its drafts. No size exceeds the largest before.
+func MultiplesOf(rows int, sizes []int) []int {
+	var whole []int
+	for _, n := range sizes {
+		n = ceilDiv(n, rows) * rows
+		if n <= sizes[len(sizes)-1] && !slices.Contains(whole, n) {
+			whole = append(whole, n)
+		}
+	}
+	return whole
+}
+
 func nextSize(n int) int {
 	switch {
 	case n < 8:

@@ -18,6 +18,7 @@ type MemoryOptions struct {
 type Memory struct {
 	Total, Requested int64 // the device's; the part that the engine may use
 	Weights          int64
+	Drafter          int64 // weights of the network that drafts
 	Activations      int64 // peak of the profiling run: a step of max_num_batched_tokens, max_num_seqs of them sampled
 	Graphs           int64 // captured CUDA graphs
 	NonTorch         int64 // context, workspaces, communication buffers
@@ -117,9 +118,10 @@ func divide(d Deployment, o MemoryOptions) Memory {
 	if !d.eager() {
 		m.Graphs = int64(len(d.Graphs)) * int64(s.layers) * graphBytes
 	}
-	m.Left = m.Total - m.Weights - m.Activations - m.Graphs - m.NonTorch
 	m.BlockBytes = s.kvBytes(d, d.BlockSize, s.groupSize())
-	m.KV = m.Requested - m.Weights - m.Activations - m.NonTorch
+	m.addDrafter(d)
+	m.Left = m.Total - m.Weights - m.Drafter - m.Activations - m.Graphs - m.NonTorch
+	m.KV = m.Requested - m.Weights - m.Drafter - m.Activations - m.NonTorch
 	if o.GraphsSubtracted {
 		m.KV -= m.Graphs
 	}

@@ -69,7 +69,8 @@ type Deployment struct {
 	MaxNumBatchedTokens, MaxNumSeqs, MaxModelLen int
 	BlockSize                                    int
 
-	Host Host
+	Host    Host
+	Drafter Drafter
 	// ExpertSkew is the share of the expected distinct experts that real routing touches, in (0, 1].
 	ExpertSkew float64
 }

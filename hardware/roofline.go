@@ -35,6 +35,8 @@ type Roofline struct {
 
 	blocks []block
 	last   matmul // LM head
+
+	drafts *speculator // nil: nothing is drafted
 }
 
 // A block is one kind of transformer layer: what it computes besides attention.
@@ -87,7 +89,12 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 	if r.ranks > 1 {
 		r.routed = newTable(min(cmp.Or(d.MaxNumBatchedTokens, usualTokens)*r.ranks, largestTable), r.route)
 	}
-	r.head = newTable(min(cmp.Or(d.MaxNumSeqs, usualSeqs), largestTable), r.sample)
+	r.head = newTable(min(cmp.Or(d.MaxNumSeqs, usualSeqs)*(1+d.Drafter.Drafts), largestTable), r.sample)
+	drafts, err := newSpeculator(d, s)
+	if err != nil {
+		return nil, err
+	}
+	r.drafts = drafts
 	return r, nil
 }
 
@@ -111,12 +118,18 @@ func (r *Roofline) Cost(s Step) (c Cost) {
 	}
 	r.attend(&p, &s)
 	gaps := r.launches.gaps(rows, p.seconds())
+	if r.drafts != nil {
+		gaps += r.drafts.gaps(&s)
+	}
 	p.overhead += gaps
 	p.joules += r.power.idle * gaps
 	p.settle(&c, nanoseconds(r.network.hop(rows)))
 	seqs := float64(s.Seqs)
 	c.Exposed = nanoseconds(r.host.ExposedBase + r.host.ExposedPerSeq*seqs + r.host.ExposedPerSampled*float64(s.Sampled))
 	c.Host = nanoseconds(r.host.HiddenBase + r.host.HiddenPerSeq*seqs)
+	if r.drafts != nil {
+		r.drafts.charge(&c, &s)
+	}
 	return c
 }
 
@@ -129,7 +142,10 @@ func (r *Roofline) attend(p *price, s *Step) {
 	p.overhead += start
 	p.joules += r.power.idle * start
 	full, sliding := float64(r.shard.full), float64(r.shard.sliding)
-	if n > 0 {
+	switch {
+	case n > 0 && s.Draft.Rows > 0:
+		r.verify(p, s)
+	case n > 0:
 		r.addAttention(p, full, r.attention.decode(n, float64(s.KVRead), float64(s.KVShared)))
 		if sliding > 0 {
 			r.addAttention(p, sliding, r.attention.decode(n, float64(s.WindowKVRead), 0))

@@ -24,6 +24,8 @@ type Step struct {
 
 	// The same three sums for layers whose attention sees only a window of keys; zero when the model has none.
 	WindowPairs, WindowKVRead, WindowPrefillKV int64
+
+	Draft Drafting // zero without speculative decoding
 }
 
 // Window describes how far back the sliding-window layers of a model see. The zero Window means full attention

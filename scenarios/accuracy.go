@@ -12,6 +12,7 @@ type band struct {
 	card  string // a device; "": any
 	kind  string // its status; "": any
 	old   bool   // of an engine that does not schedule ahead, vLLM 0.13 and before
+	draft bool   // with speculative decoding
 	pct   float64
 	basis string
 }
@@ -24,6 +25,7 @@ type band struct {
 //	vLLM 0.19, logs of an RTX 4090                     means within 6 % of one run: half as wide as where there is none
 var bands = []band{
 	{old: true, pct: 30, basis: "few runs of engines of this age were compared"},
+	{draft: true, pct: 25, basis: "no served run with speculative decoding was compared, and acceptance is what you or we assume"},
 	{kind: hardware.Measured, pct: 10},
 	{card: "rtx-4090", pct: 15, basis: "one served run was compared"},
 	{pct: 25, basis: "no served run was compared"},
@@ -32,7 +34,7 @@ var bands = []band{
 // bandOf finds the band of a deployment.
 func bandOf(x *deployment) band {
 	for _, b := range bands {
-		if (b.card == "" || b.card == x.Device.Name) && (b.kind == "" || b.kind == x.Device.Status) && (!b.old || !x.profile.AsyncScheduling) {
+		if (b.card == "" || b.card == x.Device.Name) && (b.kind == "" || b.kind == x.Device.Status) && (!b.old || !x.profile.AsyncScheduling) && (!b.draft || x.s.speculates()) {
 			return b
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/workload"
 )
 
@@ -25,8 +26,9 @@ type Experiment struct {
 	Provenance Provenance
 	Warnings   []string // how names were understood, and what has no effect
 
-	cost   *hardware.Roofline
-	groups []group // the engines that differ from this one
+	cost    *hardware.Roofline
+	accepts *engine.Acceptance // of drafts; nil: there are none
+	groups  []group            // the engines that differ from this one
 }
 
 // Build resolves the scenario into an experiment. The error, when there is one, is of type Mistakes.
@@ -79,7 +81,7 @@ func (x *deployment) engine(shared *Shared) (*Experiment, error) {
 	}
 	return &Experiment{
 		Scenario: x.s, Deployment: x.Deployment, Memory: plan, Profile: x.profile,
-		Limits: x.limits(plan, cost), Provenance: provenance(x), cost: cost,
+		Limits: x.limits(plan, cost), Provenance: provenance(x), cost: cost, accepts: x.accepts(),
 	}, nil
 }
 
@@ -165,6 +167,7 @@ func (x *deployment) limits(plan hardware.Memory, cost *hardware.Roofline) sched
 		PipelineStages:            x.PP,
 		SwapBlocks:                x.swapBlocks(plan),
 		Window:                    cost.Window(),
+		Speculation:               x.s.speculationLimits(),
 	}
 }
 
@@ -182,7 +185,7 @@ func (x *Experiment) Pool() *kvcache.Pool {
 	return kvcache.New(kvcache.Config{
 		Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		PrefixCaching: x.Scenario.Engine.EnablePrefixCaching == On, Groups: groups,
-		InFlight: x.inFlight() * x.Limits.MaxNumBatchedTokens,
+		InFlight: x.inFlight()*x.Limits.MaxNumBatchedTokens + x.Scenario.lookahead(),
 	})
 }
 

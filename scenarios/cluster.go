@@ -225,7 +225,9 @@ func (s *Scenario) differences(base *Scenario, m Map) Map {
 		m = append(m, Item{"gpu", s.section("hardware.gpu", func(*field) bool { return true })})
 	}
 	differs := func(f *field) bool {
-		return s.set[f.path] != base.set[f.path] || fmt.Sprint(f.show(f.into(s))) != fmt.Sprint(f.show(f.into(base)))
+		own, shown := s.shown(f)
+		theirs, too := base.shown(f)
+		return s.set[f.path] != base.set[f.path] || shown != too || fmt.Sprint(own) != fmt.Sprint(theirs)
 	}
 	if e, _ := s.section("engine", differs).(Map); len(e) > 0 {
 		m = append(m, Item{"engine", e})

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // A Map is a mapping that keeps the order of its keys: a resolved configuration. It marshals to JSON, and JSON is YAML,
@@ -118,6 +119,9 @@ func (s *Scenario) shown(f *field) (any, bool) {
 	given := s.Explicit(f.path)
 	if f.removed {
 		return true, given
+	}
+	if strings.HasPrefix(f.path, speculative+".") && !s.speculates() {
+		return nil, false
 	}
 	if f.into == nil || !given && (s.idle(f.path) != "" || s.unset(f)) {
 		return nil, false

@@ -17,7 +17,8 @@ type deployment struct {
 	s       *Scenario // a copy with the settings filled in
 	profile Profile
 	hardware.Deployment
-	notes []string // how names and settings were understood
+	notes   []string // how names and settings were understood
+	lengths []int32  // of accepted drafts, from a trace
 }
 
 // deploy resolves model, GPU and engine settings, and returns everything that is wrong with them. Sections that are known

@@ -53,7 +53,7 @@ scheduler: [chunked]
 		`test.yaml:16:35: workload.prompt.mean: must be a finite number, got .nan`,
 		`test.yaml:17:18: workload.output.dist: zipf is not supported yet by this version, it must be one of fixed, uniform, normal, lognormal`,
 		`test.yaml:18:13: slo.ttft: must be a span of time such as 500ms, 1.5s or 10m, got "1 second"`,
-		`test.yaml:19:12: scheduler: must be a single value or a mapping with the keys name, max_batch, timeout, pad_to, early_exit; got a list`,
+		`test.yaml:19:12: scheduler: must be a single value or a mapping with the keys name, max_batch, timeout, pad_to, early_exit, predictor, quantum, starvation; got a list`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -94,7 +94,7 @@ func TestAMistakeIsOneLineThatSaysWhatIsAllowed(t *testing.T) {
 		{"cluster: {groups: [{gpu: h10}]}", "cluster.groups[0].gpu: unknown GPU"},
 		{"cluster: {groups: [{name: a}, {name: a}]}", "cluster.groups[1].name: \"a\" is taken"},
 		{"cluster: {replicas: 1, groups: [{replicas: 2}]}", "cluster.replicas: must be at least 2, the replicas of the groups together, got 1"},
-		{"engine: {speculative_config: {method: ngram}}", "engine.speculative_config: not supported yet"},
+		{"engine: {speculative_config: {method: ngram}}", "engine.speculative_config: needs num_speculative_tokens"},
 		{"engine: {profile: vllm-0.99}", `engine.profile: must be one of vllm-v1, vllm-v1-2025`},
 		{"engine: {kv_cache_memory_bytes: 5 bananas}", `must be an amount in bytes such as 10GiB, got "5 bananas"`},
 		{"engine: {block_size: 24}", "engine.block_size: must be a power of two from 1 to 1024, got 24"},

@@ -9,6 +9,7 @@ import (
 var embeddedNames = []string{
 	"chat", "summarize", "conversation", "agent", "multiturn", "burst", "orders",
 	"quantization-fp16", "quantization-int8", "quantization-awq", "quantization-awq-fp8kv", "quantization-fp8",
+	"speculation", "speculation-busy",
 }
 
 //go:embed *.yaml

@@ -75,6 +75,7 @@ var sections = []section{
 	{path: "engine", doc: "The settings of `vllm serve`, under vLLM's names with underscores."},
 	{path: "engine.kv_far_tier", short: "size", none: true, doc: "A disk or a remote store below the host's memory (kv_offloading_size)."},
 	{path: "engine.constrained_decoding", short: "share", none: true, doc: "Answers that must follow a grammar (structured output)."},
+	{path: speculative, none: true, doc: "Speculative decoding: a drafter guesses the next tokens of each sequence, and the next step verifies them."},
 	{path: "scheduler", short: "name", doc: "The policy that forms batches."},
 	{path: "scheduler.predictor", short: "name", doc: "What the order of the queue knows of the lengths of answers."},
 	{path: "cluster", doc: "Several engines."},

@@ -62,8 +62,6 @@ var serverFields = []field{
 	{path: "scheduler.predictor.error", into: func(s *Scenario) any { return &s.Scheduler.Predictor.Error }, def: "0.3", limit: notNegative, doc: "noisy: standard deviation of the logarithm of the factor, which is lognormal with median 1."},
 	{path: "scheduler.quantum", into: func(s *Scenario) any { return &s.Scheduler.Quantum }, def: "auto", words: autoWord, limit: positive, doc: "mlfq: time on the first level, doubling from level to level; auto = that of the shortest step."},
 	{path: "scheduler.starvation", into: func(s *Scenario) any { return &s.Scheduler.Starvation }, def: "30s", words: noneWord, limit: positive, doc: "mlfq: who has waited for so long returns to the first level."},
-	{path: "cluster.replicas", def: "1", doc: "Engines that share the load."},
-	{path: "cluster.router", def: "round-robin", doc: "Which engine a request goes to."},
 	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},
 	{path: "frontend.per_request", into: func(s *Scenario) any { return &s.Frontend.PerRequest }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each request, before its prompt: HTTP, chat template. Other requests wait for it. auto = as the engine profile has it, here and below."},
 	{path: "frontend.tokenize", into: func(s *Scenario) any { return &s.Frontend.Tokenize }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each token of a prompt; prompts wait for each other."},

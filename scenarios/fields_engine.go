@@ -50,13 +50,13 @@ func engineFields() []field {
 		{path: "engine.kv_far_tier.latency", into: func(s *Scenario) any { return &s.Engine.KVFarTier.Latency }, def: "auto", words: autoTime, limit: notNegative, doc: "Of a load from there, beside the time of its bytes; auto = 100us from a disk, 1ms from a remote store, both assumed."},
 		{path: "engine.preemption_mode", into: func(s *Scenario) any { return &s.Engine.PreemptionMode }, choices: []string{"recompute", "swap"}, doc: "What vLLM V0 does with preempted KV: recompute (if left out) or swap."},
 		{path: "engine.swap_space", into: func(s *Scenario) any { return &s.Engine.SwapSpace }, limit: notNegative, doc: "Host memory that vLLM V0 swaps to, GiB per GPU; 4 if left out."},
-		{path: "engine.speculative_config", def: "none", doc: "Speculative decoding."},
 		{path: "engine.stream_interval", into: func(s *Scenario) any { return &s.Engine.StreamInterval }, def: "1", limit: atLeastOne, doc: "Tokens in a chunk that is streamed; the first token and the last are sent in any case."},
 		{path: "engine.constrained_decoding.share", into: func(s *Scenario) any { return &s.Engine.ConstrainedDecoding.Share }, def: "0", limit: limit{"be from 0 to 1", func(v float64) bool { return v >= 0 && v <= 1 }}, doc: "Share of the requests whose answers must follow a grammar."},
 		{path: "engine.constrained_decoding.cost", into: func(s *Scenario) any { return &s.Engine.ConstrainedDecoding.Cost }, def: "40us", limit: notNegative, doc: "Host time to work out which tokens the grammar allows next, for each token of such an answer, hidden by nothing. The default is the order of magnitude that XGrammar's authors report for JSON schemas; no served run has confirmed it."},
 		{path: "engine.sampling_cost", into: func(s *Scenario) any { return &s.Engine.SamplingCost }, def: "0s", limit: notNegative, doc: "Time of a step for each token that it samples, beyond the engine's plain sampler, hidden by nothing: penalties, log probabilities, logits processors. Your own number."},
-		{path: "engine.hf_overrides", def: "none", doc: "Changes to the model's config.json."},
 	}
+	table = append(table, speculationFields()...)
+	table = append(table, field{path: "engine.hf_overrides", def: "none", doc: "Changes to the model's config.json."})
 	for _, r := range removedFlags {
 		if r.V0 {
 			continue

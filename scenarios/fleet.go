@@ -79,9 +79,9 @@ func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 		Scheduler: r.Scheduler, Cost: x.cost,
 		Predict: f.predict, InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
-		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
+		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, x.room(tokens)) },
 		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
-		Frontend: x.frontend(), Host: x.host(far), Hooks: hooks, Check: o.Check,
+		Frontend: x.frontend(), Host: x.host(far), Hooks: hooks, Check: o.Check, Acceptance: x.accepts,
 	})
 	return r, nil
 }
@@ -94,10 +94,11 @@ func (x *Experiment) watched(r *cluster.Replica) metrics.Engine {
 		Name: r.Name, GPU: d.Device.Name, Cost: x.alone(), Window: x.Limits.Window,
 		GPUs: x.Scenario.gpus(), PeakFLOPs: x.peak(), PeakBandwidth: d.Device.Bandwidth,
 		IdleWatts:   d.Device.Kernels.IdleWatts,
-		WeightBytes: x.Memory.Weights + x.Memory.Activations + x.Memory.Graphs + x.Memory.NonTorch,
+		WeightBytes: x.Memory.Weights + x.Memory.Drafter + x.Memory.Activations + x.Memory.Graphs + x.Memory.NonTorch,
 		Blocks:      (x.Memory.Blocks - 1) * ranks, BlockSize: d.BlockSize, Ingress: x.Scenario.Frontend.Latency,
 		BytesPerToken: float64(d.Model.KVBytesPerToken(d.KV)), BlockBytes: x.Memory.BlockBytes / int64(ranks),
-		Usage: r.Cache.Usage, Counters: func() scheduler.Counters { return r.Scheduler.Counters() },
+		Drafted: x.drafted(func() engine.Drafted { return r.Engine.Drafted() }),
+		Usage:   r.Cache.Usage, Counters: func() scheduler.Counters { return r.Scheduler.Counters() },
 	}
 }
 

@@ -67,6 +67,11 @@ var knobs = []knob{
 	{"engine.gpu_memory_utilization", unless(func(s *Scenario) bool { return s.Engine.KVCacheMemoryBytes == 0 && s.Engine.NumGPUBlocksOverride == 0 }, "when the size of the KV pool is given")},
 	{"engine.kv_cache_memory_bytes", unless(func(s *Scenario) bool { return s.Engine.NumGPUBlocksOverride == 0 }, "beside num_gpu_blocks_override")},
 	{"engine.cudagraph_capture_sizes", unless(func(s *Scenario) bool { return !s.Engine.EnforceEager }, "with enforce_eager")},
+	{speculative + ".model", unless(drafts, "for n-grams")},
+	{speculative + ".draft_tensor_parallel_size", unless(drafts, "for n-grams")},
+	{speculative + ".quantization", unless(drafts, "for n-grams")},
+	{speculative + ".prompt_lookup_min", unless(silent, "in a simulation: acceptance says what a search finds")},
+	{speculative + ".prompt_lookup_max", unless(silent, "in a simulation: acceptance says what a search finds")},
 	{"engine.api_server_count", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 	{"engine.expert_skew", unless(func(s *Scenario) bool { return s.experts }, "on a model without experts")},
 	{"engine.constrained_decoding.cost", unless(func(s *Scenario) bool { return s.Engine.ConstrainedDecoding.Share > 0 }, "while engine.constrained_decoding.share is 0")},
@@ -111,6 +116,12 @@ var knobs = []knob{
 func offloads(s *Scenario) bool {
 	return s.Engine.KVOffloadingSize > 0 && s.Scheduler.Name == "chunked" && s.Engine.EnablePrefixCaching != Off
 }
+
+// silent reports that nothing is drafted, so that there is nothing to say of a drafter's settings.
+func silent(s *Scenario) bool { return !s.speculates() }
+
+// drafts reports whether a network drafts, if anything does.
+func drafts(s *Scenario) bool { return silent(s) || s.Engine.SpeculativeConfig.Method != ngram }
 
 // apiCosts reports whether the API processes have anything to share.
 func apiCosts(s *Scenario) bool {

@@ -20,6 +20,9 @@ func (x *deployment) spread(m *Mistakes) {
 		if s.Engine.KVOffloadingSize > 0 {
 			m.at(s, "engine.kv_offloading_size", "is not supported beside data_parallel_size for a mixture of experts; leave one of them out")
 		}
+		if s.speculates() {
+			m.at(s, "engine.speculative_config", "is not supported beside data_parallel_size for a mixture of experts; leave one of them out")
+		}
 	default:
 		s.copies = n
 		if !s.Explicit("cluster.router") {

@@ -117,6 +117,10 @@ func (r *reader) value(n *node, f *field) error {
 		return nil
 	case *[]Group:
 		return readGroups(into, n)
+	case *Rates:
+		return f.readRates(into, n)
+	case *[]BatchTier:
+		return readTiers(into, n)
 	default:
 		if n.kind != scalar {
 			return fmt.Errorf("must be a single value, got %s", n.kind)

@@ -94,6 +94,7 @@ type Engine struct {
 	SwapSpace                                 float64 // V0: GiB of host memory per GPU
 	StreamInterval                            int     // tokens in a chunk
 	ConstrainedDecoding                       ConstrainedDecoding
+	SpeculativeConfig                         SpeculativeConfig
 	SamplingCost                              time.Duration // of each token sampled, beyond the plain sampler's
 }
 

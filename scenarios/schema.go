@@ -103,6 +103,12 @@ func (f *field) valueSchema() Map {
 		return Map{{"type", []string{"integer", "string"}}}
 	case *[]int:
 		return Map{{"type", "array"}, {"items", Map{{"type", "integer"}, {"minimum", 1}}}}
+	case *Rates:
+		number := Map{{"type", "number"}, {"minimum", 0}, {"maximum", 1}}
+		return Map{{"anyOf", []Map{number, {{"type", "array"}, {"items", number}}}}}
+	case *[]BatchTier:
+		whole := Map{{"type", "integer"}, {"minimum", 0}}
+		return Map{{"type", "array"}, {"items", Map{{"type", "array"}, {"items", whole}, {"minItems", 3}, {"maxItems", 3}}}}
 	case *[]Class:
 		return Map{{"type", "array"}, {"items", classSchema()}}
 	case *[]Group:

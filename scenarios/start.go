@@ -55,6 +55,7 @@ func (x *deployment) settings(m *Mistakes) {
 	x.TP, x.PP, x.ExpertParallel = e.TensorParallelSize, e.PipelineParallelSize, e.EnableExpertParallel
 	x.spread(m)
 	x.MaxNumSeqs, x.BlockSize, x.Eager = e.MaxNumSeqs, e.BlockSize, e.EnforceEager
+	x.speculation(m)
 	x.graphs(m)
 }
 
@@ -94,6 +95,9 @@ func (x *deployment) graphs(m *Mistakes) {
 				return
 			}
 		}
+		if k := x.Drafter; k.Drafts > 0 && !k.Varies {
+			sizes = hardware.MultiplesOf(1+k.Drafts, sizes)
+		}
 		reached, _ := slices.BinarySearch(sizes, x.MaxNumBatchedTokens+1)
 		x.Graphs = sizes[:reached]
 		if reached < len(sizes) {
@@ -102,7 +106,11 @@ func (x *deployment) graphs(m *Mistakes) {
 		return
 	}
 	dataCentre := strings.HasPrefix(x.Device.Arch, "Blackwell") && classOf(x.Device) == huge
-	x.Graphs = hardware.CaptureSizes(x.MaxNumSeqs, x.MaxNumBatchedTokens, dataCentre)
+	k := x.Drafter
+	x.Graphs = hardware.CaptureSizes(x.MaxNumSeqs*(1+k.Drafts), x.MaxNumBatchedTokens, dataCentre)
+	if k.Drafts > 0 && !k.Varies {
+		x.Graphs = hardware.MultiplesOf(1+k.Drafts, x.Graphs)
+	}
 }
 
 // droppedGraphs says which capture sizes no step reaches; vLLM leaves them out as well.

@@ -289,6 +289,10 @@ func (f *field) show(from any) any {
 		return *v == On
 	case *[]int:
 		return *v
+	case *Rates:
+		return v.show()
+	case *[]BatchTier:
+		return showTiers(*v)
 	case *uint64:
 		return *v
 	case *int:

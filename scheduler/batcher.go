@@ -35,6 +35,7 @@ type batcher struct {
 	touch     bool  // a decode wants a free block at hand, even when its last one has room (vLLM V0)
 	padded    bool  // steps cost more than the rows of their plan (static batching)
 	window    hardware.Window
+	spec      speculation
 	spare     int // blocks that an admission must leave free (the watermark)
 
 	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
@@ -54,6 +55,7 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 	b := batcher{
 		limits: l, cache: c, blockSize: int32(c.BlockSize()),
 		stages: int32(l.PipelineStages), async: l.AsyncScheduling, window: l.Window,
+		spec: newSpeculation(l.Speculation),
 	}
 	b.slider, _ = c.(kvcache.Slider)
 	if b.tier, _ = c.(kvcache.Tier); b.tier != nil {
@@ -132,6 +134,10 @@ func (b *batcher) end(p *Plan) *Plan {
 	}
 	p.Moved, b.moved = b.moved, Moved{}
 	b.latest = p
+	if b.spec.on {
+		b.spec.now = b.spec.after(p.Step.Seqs)
+		p.Step.Draft.Depth = int(b.spec.now)
+	}
 	return p
 }
 
@@ -143,7 +149,7 @@ func (b *batcher) due(s *Seq) int32 {
 	if b.plans < s.turn {
 		return 0
 	}
-	n := s.Prompt + s.Out + s.Pending - s.Computed
+	n := s.Prompt + s.Out + s.Pending + b.drafts(s) - s.Computed
 	return min(n, b.threshold, b.budget, b.maxLen-s.Computed-1)
 }
 
@@ -175,6 +181,9 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 	w.Seq, w.Tokens, w.Past, w.Joins = s, n, past, false
 	w.Decode = past >= s.fill
 	w.Samples = past+n >= s.Prompt+s.Out+s.Pending
+	if b.spec.on {
+		b.speculate(w)
+	}
 	if w.Samples {
 		s.turn = b.plans + b.stages
 		if b.async {
@@ -184,13 +193,21 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 	if b.charger != nil {
 		b.charger.Charge(w)
 	}
-	if w.Decode {
-		p.Step.AddDecode(int(past), b.window)
-		return
-	}
-	p.Step.AddChunk(int(n), int(past), w.Samples, b.window)
-	if s.Preemptions > 0 {
+	b.addTo(&p.Step, w)
+	if !w.Decode && s.Preemptions > 0 {
 		b.counters.RecomputedTokens += int64(n)
+	}
+}
+
+// addTo adds a row to the sums of a step.
+func (b *batcher) addTo(s *hardware.Step, w *Work) {
+	if w.Decode {
+		s.AddVerification(int(w.Drafts), int(w.Past), b.window)
+	} else {
+		s.AddChunk(int(w.Tokens), int(w.Past), w.Samples, b.window)
+	}
+	if b.spec.on && w.Samples {
+		s.AddProposal(int(w.Past + w.Tokens))
 	}
 }
 
@@ -224,6 +241,9 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 		s.Out++
 		if stale {
 			b.refile(s)
+		}
+		if b.spec.on {
+			b.verdict(w, stale)
 		}
 		if !b.async {
 			continue

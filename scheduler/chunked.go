@@ -48,7 +48,7 @@ func (c *chunked) let(p *Plan, s *Seq) bool {
 		return c.board(p, s)
 	}
 	known := s.Known()
-	hit := c.cache.Match(s.Tokens, int(known))
+	hit := c.match(s)
 	if c.tier != nil {
 		if more, far := c.tier.Below(s.Tokens, int(known), hit); more > 0 {
 			return c.load(p, s, hit, int32(more), int32(far))
@@ -92,7 +92,7 @@ func (c *chunked) Refuse(s *Seq) string {
 	if n := min(s.Prompt, c.threshold); !c.limits.EnableChunkedPrefill && n > c.capacity {
 		return fmt.Sprintf("prompt longer than the budget, and chunked prefill is off: it needs a step of %d tokens, the budget is %d", n, c.capacity)
 	}
-	return c.tooBig(s.Prompt, 0)
+	return c.tooBig(c.lookahead(s.Prompt), 0)
 }
 
 // tooLong says why the model cannot take s, or "".

@@ -37,7 +37,7 @@ func (s *Seq) Unnamed() bool { return s.peg.Hung() }
 // muster makes a cohort possible, for a policy and a cache that allow one.
 func (b *batcher) muster() {
 	steady, ok := b.cache.(kvcache.Steady)
-	if !ok || b.limits.Named || b.stages > 1 || b.window.Keys > 0 {
+	if !ok || b.limits.Named || b.spec.on || b.stages > 1 || b.window.Keys > 0 {
 		return
 	}
 	b.cohort.steady = steady

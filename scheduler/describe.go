@@ -19,7 +19,7 @@ func (s State) String() string {
 //
 //	-2  0: 1@6000!  1: 2192@0+
 //
-// A load of the KV of so many tokens is ID<tokens.
+// Behind a decode's token stand its drafts: "0: 1+3@6000!". A load of the KV of so many tokens is ID<tokens.
 //
 // Decodes that go unnamed follow as a number: "and 17 decodes".
 func (p *Plan) Describe() string {
@@ -31,7 +31,11 @@ func (p *Plan) Describe() string {
 	}
 	admitted := len(p.Work) - len(p.Admitted) // the admitted come last
 	for i, k := range p.Work {
-		fmt.Fprintf(&w, "%s%d: %d@%d", sep, k.Seq.ID, k.Tokens, k.Past)
+		fmt.Fprintf(&w, "%s%d: %d", sep, k.Seq.ID, k.Tokens-k.Drafts)
+		if k.Drafts > 0 {
+			fmt.Fprintf(&w, "+%d", k.Drafts)
+		}
+		fmt.Fprintf(&w, "@%d", k.Past)
 		if i >= admitted {
 			w.WriteByte('+')
 		}

@@ -46,7 +46,7 @@ func (b *batcher) checkStates() (err error) {
 func (b *batcher) checkProgress() (err error) {
 	for _, s := range b.running {
 		switch {
-		case s.Computed < 0 || s.Computed > s.Known()+s.Pending:
+		case s.Computed < 0 || s.Computed > s.Known()+s.Pending+b.unverified():
 			return fmt.Errorf("scheduler: progress: sequence %d has computed %d of %d known and %d pending tokens", s.ID, s.Computed, s.Known(), s.Pending)
 		case s.Stale < 0 || s.Stale > 0 || s.InFlight < 0 || s.Pending < 0:
 			return fmt.Errorf("scheduler: progress: sequence %d runs with %d tokens in flight, %d stale, %d pending", s.ID, s.InFlight, s.Stale, s.Pending)
@@ -58,6 +58,15 @@ func (b *batcher) checkProgress() (err error) {
 		}
 	})
 	return err
+}
+
+// unverified returns how many tokens a sequence may have computed that are mere guesses. Under asynchronous scheduling
+// they count as pending.
+func (b *batcher) unverified() int32 {
+	if b.async {
+		return 0
+	}
+	return int32(b.spec.Drafts)
 }
 
 // Budget: the last step took no more tokens than it may, unless it served one sequence that cannot be split, and its
@@ -80,7 +89,9 @@ func (b *batcher) checkBudget() error {
 	if b.latest.beats || b.padded {
 		return nil // not all of its rows are here, or some that are here cost more
 	}
-	if sum := b.sum(b.latest.Work); sum != b.latest.Step {
+	sum := b.sum(b.latest.Work)
+	sum.Draft.Depth = b.latest.Step.Draft.Depth
+	if sum != b.latest.Step {
 		return fmt.Errorf("scheduler: sums: the step says %+v, its rows add up to %+v", b.latest.Step, sum)
 	}
 	return nil

@@ -41,7 +41,7 @@ func (b *batcher) room(s *Seq, n int32) bool {
 	if b.tight() && len(b.running) > 1 {
 		return false
 	}
-	tokens := min(s.Computed+n, b.maxLen)
+	tokens := b.lookahead(s.Computed + n)
 	if !b.cache.Grow(s.ID, int(tokens), int(s.Known())) {
 		return false
 	}
@@ -65,7 +65,7 @@ func (b *batcher) settle(s *Seq, tokens, next int32) {
 	room := (tokens + b.blockSize - 1) / b.blockSize * b.blockSize
 	s.full = b.nextFull(min(tokens, s.Known()))
 	s.calm = min(room, s.full-1, next, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
-	if tokens < s.fill {
+	if tokens < s.fill || b.spec.on {
 		s.calm = 0
 	}
 }
@@ -114,12 +114,8 @@ func (b *batcher) withdraw(p *Plan, v *Seq) {
 
 // sum adds up the rows of a step from nothing.
 func (b *batcher) sum(work []Work) (s hardware.Step) {
-	for _, w := range work {
-		if w.Decode {
-			s.AddDecode(int(w.Past), b.window)
-		} else {
-			s.AddChunk(int(w.Tokens), int(w.Past), w.Samples, b.window)
-		}
+	for i := range work {
+		b.addTo(&s, &work[i])
 	}
 	return s
 }
@@ -186,7 +182,7 @@ func (b *batcher) next() line {
 // the plan; or it does nothing and returns false.
 func (b *batcher) seat(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
 	known := s.Known()
-	tokens := min(int32(hit.Tokens)+n, b.maxLen)
+	tokens := b.lookahead(int32(hit.Tokens) + n)
 	if !b.cache.Admit(s.ID, s.Tokens, hit, kvcache.Claim{Tokens: int(tokens), Known: int(known), Spare: spare}) {
 		return false
 	}

@@ -70,9 +70,12 @@ type Work struct {
 	Seq     *Seq
 	Tokens  int32 // new tokens computed
 	Past    int32 // tokens already in the cache when the step starts
-	Decode  bool  // one token on top of a finished prompt; false: part of a prompt or of a recomputation
+	Decode  bool  // one token, and its drafts, on top of a finished prompt; false: part of a prompt or of a recomputation
 	Samples bool  // its last position yields an output token
 	Joins   bool  // from the next beat on it goes unnamed
+
+	Drafts   int32 // of Tokens, the last ones: guesses that the step verifies
+	Accepted int32 // of which were right, and within the answer: set by whoever runs the plan, before Done
 }
 
 // Plan is the next step. The scheduler reuses it after the Done that reports it.
@@ -126,7 +129,8 @@ type Scheduler interface {
 	// Plan picks the next step's work and takes the memory it needs. Several plans may be in flight. A plan stays as
 	// it is until the first call of Plan after its Done; an empty one, which needs no Done, until the next call.
 	Plan(now sim.Time) *Plan
-	// Done reports that p, the oldest plan in flight, has run: each work item that samples has yielded one token.
+	// Done reports that p, the oldest plan in flight, has run: each work item that samples has yielded one token, and one
+	// more for each draft that was accepted.
 	Done(p *Plan, now sim.Time)
 	// Drop takes out a sequence that has finished or was aborted, whatever its state, and frees its memory. Finished
 	// sequences are dropped after Done, in batch order: it decides the eviction order. Its ID is free at once; s itself
@@ -183,6 +187,7 @@ type Limits struct {
 	PipelineStages            int     // a sequence decodes at most once in so many steps; 0 and 1: every step
 	SwapBlocks                int     // blocks of host memory for preempted sequences (continuous); 0: they are computed again
 	Window                    hardware.Window
+	Speculation               Speculation // chunked only
 	// Named makes every plan name all its sequences, for those who want to see each token. It changes no step.
 	Named bool
 }

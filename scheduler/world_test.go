@@ -26,6 +26,8 @@ type world struct {
 	due     []sim.Time       // the step after which each has arrived
 	lag     int              // steps that a load takes beyond the one that begins it
 	client  int32            // who sends
+
+	accept func(*scheduler.Work) int32 // how many drafts of a row are right
 }
 
 // setting is the usual scheduler of these tests: as vLLM's defaults, with a pool of so many usable blocks of 16.
@@ -110,10 +112,20 @@ func (w *world) check() {
 func (w *world) complete() {
 	p := w.flying[0]
 	w.flying = w.flying[1:]
+	w.judge(p)
 	w.sched.Done(p, w.now)
 	for _, k := range p.Work {
 		if s := k.Seq; k.Samples && s.State != scheduler.Gone && s.Out == w.outputs[s] {
 			w.sched.Drop(s)
+		}
+	}
+}
+
+// judge decides about the drafts of a plan, as far as the answers have room for them.
+func (w *world) judge(p *scheduler.Plan) {
+	for i := range p.Work {
+		if k := &p.Work[i]; k.Drafts > 0 && k.Seq.State != scheduler.Gone {
+			k.Accepted = min(w.accept(k), w.outputs[k.Seq]-k.Seq.Out-1)
 		}
 	}
 }

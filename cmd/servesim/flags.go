@@ -53,6 +53,7 @@ func knobs() []knob {
 		{"api-server-count", "N", "engine.api_server_count", "processes that tokenise and stream"},
 		{"stream-interval", "N", "engine.stream_interval", "tokens in a streamed chunk"},
 		{"kv-offloading-size", "GIB", "engine.kv_offloading_size", "host memory that keeps copies of KV blocks, of all GPUs together"},
+		{"speculative-config", "JSON", "engine.speculative_config", "speculative decoding, e.g. '{\"method\": \"eagle3\", \"num_speculative_tokens\": 3, \"acceptance\": 0.7}'"},
 		{"preemption-mode", "MODE", "engine.preemption_mode", "recompute or swap (vLLM V0: --scheduler continuous)"},
 		{"swap-space", "GIB", "engine.swap_space", "host memory to swap to, per GPU (vLLM V0)"},
 		{"scheduler", "NAME", "scheduler", "who runs next: chunked, continuous, static"},

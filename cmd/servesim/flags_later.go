@@ -17,7 +17,6 @@ type later struct {
 func laterFlags() []later {
 	return []later{
 		{"decode-context-parallel-size", "N", "GPUs that share the KV cache of a sequence", []string{"1"}},
-		{"speculative-config", "JSON", "speculative decoding", []string{"", "{}", "null", "none"}},
 		{"cpu-offload-gb", "GIB", "weights in host memory", []string{"0", "0.0"}},
 		{"prefill-schedule-interval", "N", "steps between prefills of data-parallel ranks", []string{"1"}},
 		{"kv-offloading-backend", "NAME", "where KV blocks go", []string{"native"}},

@@ -97,7 +97,11 @@ func who(p *scheduler.Plan) string {
 			names = append(names, fmt.Sprintf("… %d more", len(p.Work)-i))
 			break
 		}
-		names = append(names, fmt.Sprintf("#%d:%d+%d", w.Seq.Order, w.Past, w.Tokens))
+		name := fmt.Sprintf("#%d:%d+%d", w.Seq.Order, w.Past, w.Tokens)
+		if w.Drafts > 0 {
+			name += fmt.Sprintf("(%d of %d drafts)", w.Accepted, w.Drafts)
+		}
+		names = append(names, name)
 	}
 	for _, s := range p.Preempted {
 		names = append(names, fmt.Sprintf("preempted #%d", s.Order))

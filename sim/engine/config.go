@@ -37,6 +37,8 @@ type Config struct {
 
 	// Predict returns how many output tokens a request is thought to get, for orders that want to know; nil: no prediction.
 	Predict func(*workload.Request) int32
+	// Acceptance decides about drafts; nil: the scheduler plans none.
+	Acceptance *Acceptance
 
 	Frontend Frontend
 	Host     Host

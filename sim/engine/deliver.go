@@ -45,7 +45,7 @@ func (e *Engine) deliver(f *flight) (chunks int) {
 			continue // it ended a step ago; an asynchronous engine learns too late
 		}
 		e.catchUp(l)
-		if l.held++; !e.desk.due(l) {
+		if l.held += 1 + w.Accepted; !e.desk.due(l) {
 			continue
 		}
 		chunks++

@@ -32,6 +32,12 @@
 // The package reference is that simple loop alone, and tests hold the two to equal answers, to the nanosecond and to
 // the block. A hook that wants every token (TokenOut) needs plans that name everybody: scheduler.Limits.Named.
 //
+// # Drafts
+//
+// With speculative decoding a decode is its newest token and K guesses behind it. Before a step is reported done, the
+// engine draws how many of them were right and writes it into the plan's row: the scheduler keeps the KV of those and takes
+// the rest back, and the answer goes on by one token more. They reach the client in one chunk. See [Acceptance].
+//
 // # Who knows what
 //
 // The true length of an answer lives here and nowhere else: the scheduler learns that a sequence has ended only when

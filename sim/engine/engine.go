@@ -22,7 +22,8 @@ type Engine struct {
 	freeIDs []int32      // IDs whose life is over
 	retired []retirement // lives that are over, but may still be named by a plan in flight
 
-	desk desk // the API processes
+	desk  desk   // the API processes
+	judge *judge // of drafts; nil: there are none
 
 	flying  pipeline
 	coaster scheduler.Coaster // the scheduler, if it can coast
@@ -64,6 +65,9 @@ func New(k *sim.Kernel, c Config) *Engine {
 	c.Stages = max(c.Stages, 1)
 	e := &Engine{kernel: k, c: c, stages: make([]sim.Time, c.Stages), asleep: true, alarmAt: sim.Never, flying: newPipeline(c.InFlight)}
 	e.desk = newDesk(c.Frontend)
+	if a := c.Acceptance; a != nil {
+		e.judge = newJudge(*a, k.Rand("speculation"))
+	}
 	e.loader, _ = c.Scheduler.(scheduler.Loader)
 	e.lockstep, _ = c.Cost.(hardware.LockstepModel)
 	e.looping, e.landing = e.loop, e.land

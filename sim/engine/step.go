@@ -163,6 +163,9 @@ func (e *Engine) shift() *flight {
 func (e *Engine) complete() {
 	f := e.flying.at(0)
 	e.counts.Steps++
+	if e.judge != nil {
+		e.judgeDrafts(f.plan)
+	}
 	if h := e.c.Hooks.Ran; h != nil {
 		e.ran = e.report(f)
 		h(&e.ran)

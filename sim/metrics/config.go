@@ -8,6 +8,7 @@ import (
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/engine"
 )
 
 // Config says what to measure.
@@ -64,4 +65,5 @@ type Engine struct {
 
 	Usage    func() kvcache.Usage      // of the KV pool, sampled at every step
 	Counters func() scheduler.Counters // read at the end, and at every plan of the warm-up
+	Drafted  func() engine.Drafted     // likewise; nil: nothing is drafted
 }

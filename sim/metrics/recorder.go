@@ -159,6 +159,7 @@ func (r *Recorder) Report(end sim.Time) Report {
 		Goodput:     r.score.goodput(r.c.asked(), total.Submitted-warm.Submitted, seconds),
 		Concurrency: little(r.censuses(), end),
 		Engine:      engineUse(uses, float64(span)),
+		Speculation: speculation(uses),
 		GPU:         gpuUse(uses, seconds, r.tokens.Output),
 		Attribution: Attribution{WallTime: wallTime(uses, float64(span)), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
 		Verdict:     r.verdict(total),

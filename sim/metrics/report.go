@@ -7,16 +7,17 @@ type Report struct {
 	Rejections []Rejection `json:"rejections"`
 	// DurationS runs from the start (after the warm-up, if there is one) to the last answer, in seconds; to the end of
 	// the run if requests were left unfinished.
-	DurationS   float64     `json:"duration_s"`
-	Warmup      *Warmup     `json:"warmup,omitempty"`
-	Tokens      Tokens      `json:"tokens"`
-	Throughput  Throughput  `json:"throughput"`
-	Goodput     Goodput     `json:"goodput"`
-	Latency     Latency     `json:"latency_ms"`
-	Concurrency Little      `json:"concurrency"`
-	Engine      EngineUse   `json:"engine"`
-	GPU         GPU         `json:"gpu"`
-	Attribution Attribution `json:"attribution"`
+	DurationS   float64      `json:"duration_s"`
+	Warmup      *Warmup      `json:"warmup,omitempty"`
+	Tokens      Tokens       `json:"tokens"`
+	Throughput  Throughput   `json:"throughput"`
+	Goodput     Goodput      `json:"goodput"`
+	Latency     Latency      `json:"latency_ms"`
+	Concurrency Little       `json:"concurrency"`
+	Engine      EngineUse    `json:"engine"`
+	Speculation *Speculation `json:"speculation,omitempty"`
+	GPU         GPU          `json:"gpu"`
+	Attribution Attribution  `json:"attribution"`
 	// Replicas are the engines one by one, where there are several.
 	Replicas []ReplicaUse `json:"replicas,omitempty"`
 	Verdict  Verdict      `json:"verdict"`
@@ -72,7 +73,8 @@ type Throughput struct {
 	OutputTokensPerSPerGPU float64 `json:"output_tokens_per_s_per_gpu"`
 	// OutputTokensPerSPerUser is how fast one answer is written: 1 / mean TPOT.
 	OutputTokensPerSPerUser float64 `json:"output_tokens_per_s_per_user"`
-	// PeakOutputTokensPerS is the largest number of tokens that reached clients within one second, and
+	// PeakOutputTokensPerS is the largest number of tokens that reached clients within one second (of chunks, where a
+	// chunk holds several tokens: the benchmark counts no better), and
 	// PeakConcurrentRequests the largest number of completed requests that touched one; the seconds are counted from the
 	// first request, as `vllm bench serve` does, or from the end of the warm-up if that is later.
 	PeakOutputTokensPerS   int `json:"peak_output_tokens_per_s"`

@@ -29,6 +29,7 @@ type watch struct {
 	use    usage
 	late   []lateStep         // steps that ended when nobody was left to wait for them
 	before scheduler.Counters // the scheduler's totals when the warm-up was over
+	early  engine.Drafted     // drafts verified before the warm-up was over
 	tally  tally
 	census census
 
@@ -57,6 +58,7 @@ func (w *watch) planned(now sim.Time, p *scheduler.Plan) {
 	}
 	if now < w.r.c.Warmup {
 		w.before = w.counters()
+		w.keepDrafts()
 	}
 }
 

@@ -33,7 +33,11 @@ func CSV(w io.Writer, r *scenarios.Result) error {
 			row = append(row, cell(statOf(latencyOf(&r.Report, name), stat)))
 		}
 	}
-	for _, s := range scalars() {
+	columns := scalars()
+	if r.Report.Speculation == nil {
+		columns = columns[:len(columns)-len(draftScalars())] // as if there were no such thing
+	}
+	for _, s := range columns {
 		v := s.of(&r.Report)
 		name := s.name
 		if v.Unit == Milliseconds {

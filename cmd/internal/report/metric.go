@@ -185,7 +185,7 @@ type scalar struct {
 func scalars() []scalar {
 	count := func(x float64) Value { return Value{Amount: x} }
 	share := func(x float64) Value { return Value{Amount: x, Unit: Fraction} }
-	return []scalar{
+	return append([]scalar{
 		{"goodput", func(r *metrics.Report) Value { return optional(r.Goodput.RequestsPerS, Count) }},
 		{"attainment", func(r *metrics.Report) Value { return optional(r.Goodput.Attainment, Fraction) }},
 		{"requests_per_s", func(r *metrics.Report) Value { return count(r.Throughput.RequestsPerS) }},
@@ -215,7 +215,7 @@ func scalars() []scalar {
 		{"mbu", func(r *metrics.Report) Value { return share(r.GPU.MBU) }},
 		{"energy_j", func(r *metrics.Report) Value { return count(r.GPU.EnergyJ) }},
 		{"mean_power_w", func(r *metrics.Report) Value { return count(r.GPU.MeanPowerW) }},
-	}
+	}, draftScalars()...)
 }
 
 func hitRate(r *metrics.Report) Value {

@@ -255,6 +255,9 @@ func engine(m *metrics.Report) section {
 		factf("KV cache", "%s of %s blocks%s in use on average, %s at most (blocks of %d tokens, %s a token)",
 			percent(e.KV.MeanUsage), blocks(m), several(m), percent(e.KV.PeakUsage), e.KV.BlockSize, size(e.KV.BytesPerToken)),
 	}
+	if m.Speculation != nil {
+		facts = append(facts, speculationFact(m.Speculation))
+	}
 	if p := e.PrefixCache; p.HitTokens > 0 {
 		facts = append(facts, factf("prefixes", "%s of %s prompt tokens found in the cache", percent(float64(p.HitTokens)/float64(p.QueriedTokens)), count(p.QueriedTokens)))
 	}

@@ -78,6 +78,9 @@ func VLLM(w io.Writer, r *scenarios.Result, b Bench) error {
 			line("P"+Percentile(p)+" "+short+" (ms):", two(at(s, p)))
 		}
 	}
+	if m.Speculation != nil {
+		benchSpeculation(&out, line, m.Speculation)
+	}
 	out.WriteString(strings.Repeat("=", benchWidth) + "\n")
 	_, err := io.WriteString(w, out.String())
 	return err

@@ -127,6 +127,9 @@ func VLLMJSON(w io.Writer, r *scenarios.Result, b Bench, details []Detail) error
 	o.put("max_output_tokens_per_s", float64(m.Throughput.PeakOutputTokensPerS))
 	o.put("max_concurrent_requests", m.Throughput.PeakConcurrentRequests)
 	o.put("rtfx", 0.0)
+	if m.Speculation != nil {
+		o.speculation(m.Speculation)
+	}
 	for _, name := range b.Metrics {
 		s := latencyOf(m, name)
 		o.put("mean_"+name+"_ms", s.Mean)

@@ -1,0 +1,93 @@
+package scheduler
+
+import "github.com/servesim/servesim/kvcache"
+
+// Speculation says how many tokens a drafter guesses for each sequence that decodes. The guesses made at the end of one
+// step are scheduled in the next, behind the sequence's newest token: a decode takes 1+K tokens of the budget, and as many
+// as were right count. Nobody drafts for a part of a prompt.
+type Speculation struct {
+	Drafts    int    // guesses per sequence and step, K; 0: none
+	Lookahead int    // slots beyond a step's own tokens that the drafter writes into
+	ByBatch   []Tier // K by the size of the batch, ascending; none: always Drafts
+	DropLast  bool   // the last block that a prompt hits is computed again, for the states that the drafter needs (EAGLE, MTP)
+}
+
+// A Tier is how many drafts a sequence gets after a step of at most so many sequences. The last one holds for all larger
+// ones, too.
+type Tier struct{ Seqs, Drafts int }
+
+// after returns how many drafts each sequence has after a step of so many sequences.
+func (s *Speculation) after(seqs int) int32 {
+	for i, t := range s.ByBatch {
+		if seqs <= t.Seqs || i == len(s.ByBatch)-1 {
+			return int32(t.Drafts)
+		}
+	}
+	return int32(s.Drafts)
+}
+
+// speculation is the drafts of a batcher. Its zero value has none.
+type speculation struct {
+	Speculation
+	on  bool
+	now int32 // drafts that every decode has: those made at the end of the step before
+}
+
+func newSpeculation(s Speculation) speculation {
+	if s.Drafts <= 0 {
+		return speculation{}
+	}
+	return speculation{Speculation: s, on: true, now: s.after(0)}
+}
+
+// drafts returns how many guesses behind the newest token of s wait to be verified. Under asynchronous scheduling they
+// are not there yet, and stand for those to come.
+func (b *batcher) drafts(s *Seq) int32 {
+	if !b.spec.on || s.Computed < s.fill {
+		return 0
+	}
+	return b.spec.now
+}
+
+// speculate counts the drafts of a new row of a plan.
+func (b *batcher) speculate(w *Work) {
+	s := w.Seq
+	w.Drafts, w.Accepted = 0, 0
+	if !w.Samples {
+		return
+	}
+	w.Drafts = w.Past + w.Tokens - s.Prompt - s.Out - s.Pending
+	if b.async {
+		s.Pending += w.Drafts
+	}
+}
+
+// verdict takes the drafts of a row that were wrong back out of what its sequence has computed. A sequence that has lost
+// its memory in between has nothing to take back.
+func (b *batcher) verdict(w *Work, stale bool) {
+	s := w.Seq
+	s.Out += w.Accepted
+	if stale {
+		return
+	}
+	s.Computed -= w.Drafts - w.Accepted
+	if b.async {
+		s.Pending -= w.Drafts
+	}
+}
+
+// lookahead returns how many tokens a sequence needs room for that is to hold so many: as many more as its drafter
+// writes.
+func (b *batcher) lookahead(tokens int32) int32 { return min(tokens+int32(b.spec.Lookahead), b.maxLen) }
+
+// match looks up what s knows in the prefix cache.
+func (c *chunked) match(s *Seq) kvcache.Hit {
+	known := int(s.Known())
+	hit := c.cache.Match(s.Tokens, known)
+	if !c.spec.on || !c.spec.DropLast || hit.Tokens == 0 {
+		return hit
+	}
+	less := c.cache.Match(s.Tokens, hit.Tokens) // which leaves a token, and so a block, to compute
+	less.Queried = hit.Queried
+	return less
+}
