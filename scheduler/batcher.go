@@ -97,6 +97,7 @@ func (b *batcher) Add(s *Seq) {
 func (b *batcher) begin() *Plan {
 	b.plans++
 	b.budget = b.capacity
+	b.open()
 	n := len(b.recycled) - 1
 	if n < 0 {
 		return &Plan{}
@@ -165,7 +166,7 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 	past := s.Computed
 	s.Computed = past + n
 	s.InFlight += n
-	b.budget -= n
+	b.spend(n)
 	w := p.row()
 	w.Seq, w.Tokens, w.Past, w.Joins = s, n, past, false
 	w.Decode = past >= s.fill
