@@ -318,6 +318,9 @@ func (s *Scenario) speculationLimits() scheduler.Speculation {
 	l := scheduler.Speculation{
 		Drafts: c.NumSpeculativeTokens, Lookahead: s.lookahead(), DropLast: c.Method != ngram && c.Method != draftModel,
 	}
+	if c.Method == draftModel {
+		l.Slots = 1
+	}
 	for _, t := range c.PerBatchSize {
 		l.ByBatch = append(l.ByBatch, scheduler.Tier{Seqs: t.To, Drafts: t.Drafts})
 	}

@@ -61,15 +61,15 @@ func TestTheSpeculationTableIsWhatRunsGive(t *testing.T) {
 		plain[i] = at(n, "none").Throughput.OutputTokensPerS
 	}
 	for _, d := range drafters {
-		var cells string
+		var cells strings.Builder
 		gains := make([]float64, len(levels))
 		length := 0.0
 		for i, n := range levels {
 			r := at(n, d.config)
 			gains[i], length = r.Throughput.OutputTokensPerS/plain[i], r.Speculation.MeanAcceptanceLength
-			cells += fmt.Sprintf(" %.2fx |", gains[i])
+			fmt.Fprintf(&cells, " %.2fx |", gains[i])
 		}
-		fmt.Fprintf(&table, "| %s | %.1f |%s\n", d.label, length, cells)
+		fmt.Fprintf(&table, "| %s | %.1f |%s\n", d.label, length, cells.String())
 		if !slices.IsSortedFunc(gains, func(a, b float64) int { return int(math.Copysign(1, b*1.02-a)) }) {
 			t.Errorf("%s: gains %.2f do not fall with the batch", d.label, gains)
 		}

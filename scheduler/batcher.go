@@ -104,6 +104,7 @@ func (b *batcher) begin(now sim.Time) *Plan {
 	b.show(now)
 	b.plans++
 	b.budget = b.capacity
+	b.open()
 	n := len(b.recycled) - 1
 	if n < 0 {
 		return &Plan{}
@@ -176,7 +177,7 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 	past := s.Computed
 	s.Computed = past + n
 	s.InFlight += n
-	b.budget -= n
+	b.spend(n)
 	w := p.row()
 	w.Seq, w.Tokens, w.Past, w.Joins = s, n, past, false
 	w.Decode = past >= s.fill

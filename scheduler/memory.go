@@ -102,7 +102,7 @@ func (b *batcher) withdraw(p *Plan, v *Seq) {
 		return
 	}
 	w := p.Work[i]
-	b.budget += w.Tokens
+	b.spend(-w.Tokens)
 	v.InFlight -= w.Tokens
 	v.Computed -= w.Tokens
 	if !w.Decode && v.Preemptions > 0 {

@@ -8,6 +8,7 @@ import "github.com/servesim/servesim/kvcache"
 type Speculation struct {
 	Drafts    int    // guesses per sequence and step, K; 0: none
 	Lookahead int    // slots beyond a step's own tokens that the drafter writes into
+	Slots     int    // rows that the drafter adds to a step's capacity for each sequence in it: 1 with a model of its own
 	ByBatch   []Tier // K by the size of the batch, ascending; none: always Drafts
 	DropLast  bool   // the last block that a prompt hits is computed again, for the states that the drafter needs (EAGLE, MTP)
 }
@@ -31,6 +32,9 @@ type speculation struct {
 	Speculation
 	on  bool
 	now int32 // drafts that every decode has: those made at the end of the step before
+	// slack is what the step's capacity has left beyond its budget for the drafter's rows, those of one more sequence
+	// taken off; below zero the budget bears them.
+	slack int32
 }
 
 func newSpeculation(s Speculation) speculation {
@@ -47,6 +51,29 @@ func (b *batcher) drafts(s *Seq) int32 {
 		return 0
 	}
 	return b.spec.now
+}
+
+// open makes room for the drafter's rows in a new step.
+func (b *batcher) open() {
+	if b.spec.Slots > 0 {
+		b.spec.slack = bound(b.limits.MaxNumBatchedTokens) - b.capacity - int32(b.spec.Slots)
+		b.budget += min(0, b.spec.slack)
+	}
+}
+
+// spend takes n tokens of one sequence off the budget, and the drafter's rows with them; with negative n, gives them back.
+func (b *batcher) spend(n int32) {
+	b.budget -= n
+	rows := int32(b.spec.Slots)
+	if rows == 0 {
+		return
+	}
+	if n < 0 {
+		rows = -rows
+	}
+	before := min(0, b.spec.slack)
+	b.spec.slack -= rows
+	b.budget += min(0, b.spec.slack) - before
 }
 
 // speculate counts the drafts of a new row of a plan.

@@ -69,6 +69,22 @@ func TestAShortBudgetTrimsDrafts(t *testing.T) {
 	w.expect("0: 2@0+!", "0: 1+1@2!") // and the threshold
 }
 
+func TestADraftModelTakesARowOfTheCapacityForEachSequence(t *testing.T) {
+	slots := func(scheduled int) *world {
+		return speculating(t, 100, 2, none, func(l *scheduler.Limits, _ *kvcache.Config) {
+			l.MaxNumBatchedTokens, l.MaxNumScheduledTokens, l.Speculation.Slots = 10, scheduled, 1
+		})
+	}
+	w := slots(0)
+	w.add(5, 3)
+	w.add(9, 3)
+	w.expect("0: 5@0+!  1: 3@0+", "0: 1+2@5!  1: 5@3") // 5+1 and 3+1 of 10; then 3+1 and 5+1
+	w = slots(8)
+	w.add(5, 3)
+	w.add(9, 3)
+	w.expect("0: 5@0+!  1: 3@0+") // the budget of 8 leaves room for two rows
+}
+
 func TestAsynchronousPlansHoldDraftsThatAreStillToCome(t *testing.T) {
 	w := speculating(t, 100, 2, first, func(l *scheduler.Limits, _ *kvcache.Config) { l.AsyncScheduling = true })
 	s := w.add(10, 8)

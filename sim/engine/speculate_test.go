@@ -200,3 +200,60 @@ func TestObservedLengthsAreDrawnAsTheyOccur(t *testing.T) {
 		}
 	}
 }
+
+// Random loads, with clients that give up, priorities and pools that hold one request: every invariant holds after every
+// step, where that is looked at, and everybody who is let in gets all of the answer.
+func TestDraftsStrandNobody(t *testing.T) {
+	seeds, preempted := uint64(120), int64(0)
+	if testing.Short() {
+		seeds = 30
+	}
+	for seed := range seeds {
+		g := newGamut(seed)
+		drafts := 1 + int(seed%5)
+		look := drafts * int(seed%3%2)
+		g.limits.Speculation = scheduler.Speculation{Drafts: drafts, Lookahead: look, DropLast: seed%4 == 0}
+		if seed%3 == 0 {
+			g.limits.Window = hardware.Window{Keys: 50, Tile: 16}
+			g.pool.Groups = []kvcache.Group{{}, {Window: 50}}
+			g.pool.InFlight = 2*g.limits.MaxNumBatchedTokens + look
+		}
+		pool := kvcache.New(g.pool)
+		sched := scheduler.Chunked(g.limits, pool)
+		short := 0
+		c := engine.Config{
+			Scheduler: sched, Cost: sums{}, InFlight: 1, Async: g.limits.AsyncScheduling, MaxModelLen: g.limits.MaxModelLen,
+			Blocks: g.pool.Blocks, Frontend: g.frontend, Check: seed%10 == 0, // slow
+			Need: func(tokens int) int {
+				return pool.Need(kvcache.Hit{}, max(tokens, min(tokens+look, g.limits.MaxModelLen)))
+			},
+			Acceptance: &engine.Acceptance{Rates: powers(float64(seed%7)/6, drafts).Rates},
+			Hooks: engine.Hooks{Finished: func(_ sim.Time, l *engine.Life) {
+				if l.Outcome.Status == workload.Completed && l.Emitted != min(l.Request.Output, l.Request.MaxTokens) {
+					short++
+				}
+			}},
+		}
+		if c.Async {
+			c.InFlight = 2
+		}
+		k := sim.New(seed)
+		e := engine.New(k, c)
+		for _, r := range g.requests {
+			k.At(r.Arrival, sim.Arrive, func() { e.Submit(r, nil) })
+		}
+		if err := k.Run(context.Background(), sim.Time(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Err(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if e.Alive() > 0 || short > 0 || pool.Usage().Held > 0 {
+			t.Fatalf("seed %d: %d requests are alive, %d answers are short, %d blocks are held", seed, e.Alive(), short, pool.Usage().Held)
+		}
+		preempted += sched.Counters().Preemptions
+	}
+	if preempted < 100 {
+		t.Errorf("only %d preemptions: the loads test little", preempted)
+	}
+}

@@ -101,7 +101,7 @@ type ByMetric struct {
 type Latency struct {
 	TTFT  Stats `json:"ttft"`  // from the client's send to its first token
 	TPOT  Stats `json:"tpot"`  // (E2EL − TTFT)/(output − 1), for answers of two tokens and more
-	ITL   Stats `json:"itl"`   // between two consecutive tokens of an answer, all answers pooled
+	ITL   Stats `json:"itl"`   // between two consecutive tokens of an answer, all answers pooled; between chunks, where one holds several tokens
 	E2EL  Stats `json:"e2el"`  // from the client's send to its last token
 	Queue Stats `json:"queue"` // in the scheduler's waiting queue before the first admission
 	// ITLQuantileErrorPct bounds the error of ITL's quantiles, which come from a histogram.
