@@ -88,7 +88,7 @@ func (x *deployment) load(shared *Shared) (workload.Spec, error) {
 	if trace == nil {
 		w.Rate = s.rate()
 	}
-	w.Arrivals.Rescale = switchTo(w.Arrivals.Rescale.Or(w.Arrivals.Name == "gamma"))
+	w.Arrivals.Rescale = switchTo(w.Arrivals.Rescale.Or(s.rescales()))
 	return spec, nil
 }
 

@@ -126,8 +126,7 @@ func (s *Scenario) shown(f *field) (any, bool) {
 	if classes, ok := from.(*[]Class); ok {
 		var list []Map
 		for i := range *classes {
-			c := (*classes)[i]
-			list = append(list, Map{{"name", c.Name}, {"share", c.Share}, {"priority", c.Priority}})
+			list = append(list, (*classes)[i].show())
 		}
 		return list, len(list) > 0
 	}

@@ -86,15 +86,19 @@ var sections = []section{
 	{path: "workload.prompt", short: "mean", doc: "Lengths of prompts, in tokens."},
 	{path: "workload.output", short: "mean", doc: "Lengths of answers, in tokens."},
 	{path: "workload.prefix", none: true, doc: "Beginnings that prompts share."},
-	{path: "workload.sessions", later: true, doc: "Conversations of several turns."},
+	{path: "workload.clients", short: "count", doc: "Who sends the requests of an open load; policies that treat clients fairly, and routers, tell them apart."},
+	{path: "workload.sessions", none: true, doc: "Conversations of several turns: each prompt is all that was said before, and a text of workload.prompt's length. Sessions begin at workload.rate divided by the mean number of turns, so that requests come at that rate in the long run."},
+	{path: "workload.sessions.turns", short: "mean", doc: "Requests in a session."},
 	{path: "slo", none: true, doc: "What a good request keeps; a limit that is left out is not asked for."},
 }
 
 // fields is the whole table in the order of a scenario file.
 var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields, workloadFields,
-	lengthFields("workload.prompt", "512", "2048", func(s *Scenario) *Length { return &s.Workload.Prompt }),
-	lengthFields("workload.output", "200", "900", func(s *Scenario) *Length { return &s.Workload.Output }),
-	loadFields, sloFields)
+	lengthFields("workload.prompt", func(s *Scenario) *Length { return &s.Workload.Prompt }, "Without the whole section: lognormal, mean 512, p99 2048"),
+	lengthFields("workload.output", func(s *Scenario) *Length { return &s.Workload.Output }, "Without the whole section: lognormal, mean 200, p99 900"),
+	loadFields,
+	lengthFields("workload.sessions.turns", func(s *Scenario) *Length { return &s.Workload.Sessions.Turns }, "Without the whole section: one turn, which is no session"),
+	sessionFields, targetFields("slo", func(s *Scenario) *SLO { return &s.SLO }))
 
 func fieldAt(path string) *field {
 	for i := range fields {

@@ -89,22 +89,37 @@ var loadFields = []field{
 	{path: "workload.prefix.groups", into: func(s *Scenario) any { return &s.Workload.Prefix.Groups }, def: "1", limit: atLeastOne, doc: "How many different beginnings."},
 	{path: "workload.prefix.tokens", into: func(s *Scenario) any { return &s.Workload.Prefix.Tokens }, def: "0", limit: notNegative, doc: "Length of the shared beginning; it is added to the prompt."},
 	{path: "workload.prefix.distinct", into: func(s *Scenario) any { return &s.Workload.Prefix.Distinct }, words: noneWord, limit: atLeastOne, doc: "How many different prompts there are: they come round in one shuffled order; left out: no prompt comes twice."},
-	{path: "workload.classes", into: func(s *Scenario) any { return &s.Workload.Classes }, doc: "Kinds of requests: a list of {name, share, priority}."},
+	{path: "workload.classes", into: func(s *Scenario) any { return &s.Workload.Classes }, doc: "Kinds of requests: a list of {name, share, priority, prompt, output, slo}; what is left out of prompt, output and slo is the workload's."},
+	{path: "workload.clients.count", into: func(s *Scenario) any { return &s.Workload.Clients.Count }, limit: atLeastOne, doc: "How many clients; one if left out."},
+	{path: "workload.clients.skew", into: func(s *Scenario) any { return &s.Workload.Clients.Skew }, def: "0", limit: notNegative, doc: "Zipf's law: the k-th client sends 1/k^skew as much as the first; 0 = all the same."},
+	{path: "workload.clients.shares", into: func(s *Scenario) any { return &s.Workload.Clients.Shares }, doc: "One client for each weight of a list, in place of count and skew."},
 	{path: "workload.timeout", into: func(s *Scenario) any { return &s.Workload.Timeout }, def: "none", words: noneWord, limit: positive, doc: "A client gives up after this; counted as aborted."},
+}
+
+// sessionFields follow the law of their turns.
+var sessionFields = []field{
+	{path: "workload.sessions.think", into: func(s *Scenario) any { return &s.Workload.Sessions.Think }, def: "10s", limit: notNegative, doc: "From the end of an answer to the next turn of its session."},
 	{path: "warmup", into: func(s *Scenario) any { return &s.Warmup }, def: "0s", limit: notNegative, doc: "Requests that arrive before this are served but not measured."},
 }
 
-var sloFields = []field{
-	{path: "slo.ttft", into: func(s *Scenario) any { return &s.SLO.TTFT }, limit: positive, doc: "Time to first token."},
-	{path: "slo.tpot", into: func(s *Scenario) any { return &s.SLO.TPOT }, limit: positive, doc: "Time per output token after the first."},
-	{path: "slo.itl", into: func(s *Scenario) any { return &s.SLO.ITL }, limit: positive, doc: "The largest gap between two tokens of an answer."},
-	{path: "slo.e2el", into: func(s *Scenario) any { return &s.SLO.E2EL }, limit: positive, doc: "From sending to the last token."},
+// targetFields are the targets of a section.
+func targetFields(path string, of func(*Scenario) *SLO) []field {
+	return []field{
+		{path: path + ".ttft", into: func(s *Scenario) any { return &of(s).TTFT }, limit: positive, doc: "Time to first token."},
+		{path: path + ".tpot", into: func(s *Scenario) any { return &of(s).TPOT }, limit: positive, doc: "Time per output token after the first."},
+		{path: path + ".itl", into: func(s *Scenario) any { return &of(s).ITL }, limit: positive, doc: "The largest gap between two tokens of an answer."},
+		{path: path + ".e2el", into: func(s *Scenario) any { return &of(s).E2EL }, limit: positive, doc: "From sending to the last token."},
+	}
 }
 
-// lengthFields are the fields of one law of lengths.
-func lengthFields(path, mean, p99 string, of func(*Scenario) *Length) []field {
+// lengthFields are the fields of one law of lengths; about says what holds without it.
+func lengthFields(path string, of func(*Scenario) *Length, about ...string) []field {
+	law := "The law; left out: the one that the numbers given belong to."
+	if len(about) > 0 {
+		law = "The law. " + about[0] + "; without this key: the one that the numbers given belong to."
+	}
 	return []field{
-		{path: path + ".dist", into: func(s *Scenario) any { return &of(s).Dist }, choices: []string{"fixed", "uniform", "normal", "lognormal"}, planned: []string{"pareto", "zipf", "empirical", "gamma", "exponential"}, doc: "The law. Without the whole section: lognormal, mean " + mean + ", p99 " + p99 + "; without this key: the one that the numbers given belong to."},
+		{path: path + ".dist", into: func(s *Scenario) any { return &of(s).Dist }, choices: []string{"fixed", "uniform", "normal", "lognormal"}, planned: []string{"pareto", "zipf", "empirical", "gamma", "exponential"}, doc: law},
 		{path: path + ".mean", into: func(s *Scenario) any { return &of(s).Mean }, limit: atLeastOne, doc: "Mean, in tokens."},
 		{path: path + ".std", into: func(s *Scenario) any { return &of(s).Std }, limit: notNegative, doc: "normal, lognormal: standard deviation, in tokens."},
 		{path: path + ".p50", into: func(s *Scenario) any { return &of(s).P50 }, limit: atLeastOne, doc: "lognormal: median, in place of the mean."},

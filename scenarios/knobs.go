@@ -92,6 +92,12 @@ var knobs = []knob{
 	{"workload.prompt.", unless(notTrace, "with a trace, which has its own lengths")},
 	{"workload.output.", unless(notTrace, "with a trace, which has its own lengths")},
 	{"workload.prefix.", unless(notTrace, "with a trace")},
+	{"workload.sessions.", unless(notTrace, "with a trace")},
+	{"workload.sessions.think", unless(func(s *Scenario) bool { return s.Workload.Sessions.Turns.Dist != "" }, "while workload.sessions.turns is left out")},
+	{"workload.clients.", unless(notTrace, "with a trace, which names its clients itself")},
+	{"workload.clients.", unless(func(s *Scenario) bool { return s.Workload.Arrivals.Name != "closed" }, "with closed-loop arrivals, which have clients of their own")},
+	{"workload.clients.count", unless(func(s *Scenario) bool { return len(s.Workload.Clients.Shares) == 0 }, "beside workload.clients.shares")},
+	{"workload.clients.skew", unless(func(s *Scenario) bool { return len(s.Workload.Clients.Shares) == 0 && s.Workload.Clients.Count > 1 }, "while workload.clients.count does not make several")},
 	{"workload.prefix.groups", unless(func(s *Scenario) bool { return s.Workload.Prefix.Tokens > 0 }, "while workload.prefix.tokens is 0")},
 }
 

@@ -14,6 +14,9 @@ func (r *reader) defaults() {
 	s := r.s
 	s.Workload.Prompt.fill(512, 2048, s.given("workload.prompt"))
 	s.Workload.Output.fill(200, 900, s.given("workload.output"))
+	if turns := &s.Workload.Sessions.Turns; turns.Dist == "" && s.Explicit("workload.sessions.turns") {
+		turns.Dist = turns.infer(s.given("workload.sessions.turns"))
+	}
 	if !s.Explicit("slo") {
 		s.SLO = SLO{TTFT: time.Second, TPOT: 50 * time.Millisecond}
 	}
@@ -79,10 +82,23 @@ func (s *Scenario) given(section string) func(key string) bool {
 	return func(key string) bool { return s.Explicit(join(section, key)) }
 }
 
-// laws yields the two length laws with their paths.
+// laws yields the length laws that there are, with their paths.
 func (s *Scenario) laws() func(func(string, *Length) bool) {
 	return func(yield func(string, *Length) bool) {
-		_ = yield("workload.prompt", &s.Workload.Prompt) && yield("workload.output", &s.Workload.Output)
+		w := &s.Workload
+		on := yield("workload.prompt", &w.Prompt) && yield("workload.output", &w.Output)
+		if on && w.Sessions.Turns.Dist != "" {
+			on = yield("workload.sessions.turns", &w.Sessions.Turns)
+		}
+		for i := range w.Classes {
+			c := &w.Classes[i]
+			if on && c.Prompt.Dist != "" {
+				on = yield(join(classPath(i), "prompt"), &c.Prompt)
+			}
+			if on && c.Output.Dist != "" {
+				on = yield(join(classPath(i), "output"), &c.Output)
+			}
+		}
 	}
 }
 
@@ -133,7 +149,14 @@ func (s *Scenario) spec(trace *workload.Trace) workload.Spec {
 		MaxConcurrency: w.MaxConcurrency, Trace: trace,
 	}
 	for _, c := range w.Classes {
-		spec.Classes = append(spec.Classes, workload.Class{Name: c.Name, Share: c.Share, Priority: int32(c.Priority)})
+		class := workload.Class{Name: c.Name, Share: c.Share, Priority: int32(c.Priority)}
+		if c.Prompt.Dist != "" {
+			class.Prompt = c.Prompt.law()
+		}
+		if c.Output.Dist != "" {
+			class.Output = c.Output.law()
+		}
+		spec.Classes = append(spec.Classes, class)
 	}
 	if trace != nil {
 		spec.Rate, spec.Speed = w.Rate, w.Arrivals.Speed
@@ -141,6 +164,12 @@ func (s *Scenario) spec(trace *workload.Trace) workload.Spec {
 	}
 	spec.Rate, spec.Arrivals = s.rate(), s.arrivals()
 	spec.Prompt, spec.Output = w.Prompt.law(), w.Output.law()
+	if w.Sessions.Turns.Dist != "" {
+		spec.Sessions = workload.Sessions{Turns: w.Sessions.Turns.law(), Think: w.Sessions.Think}
+	}
+	if a := w.Arrivals.Name; a != "closed" {
+		spec.Clients = w.Clients.shares()
+	}
 	if w.Prefix.Tokens > 0 || w.Prefix.Distinct > 0 {
 		spec.Prefix = workload.Prefix{Groups: w.Prefix.Groups, Tokens: w.Prefix.Tokens, Distinct: w.Prefix.Distinct}
 	}
@@ -148,6 +177,24 @@ func (s *Scenario) spec(trace *workload.Trace) workload.Spec {
 		spec.Requests = defaultRequests
 	}
 	return spec
+}
+
+// rescales reports whether drawn times are stretched where that is left open: as vLLM's benchmark does, which has no
+// sessions.
+func (s *Scenario) rescales() bool {
+	return s.Workload.Arrivals.Name == "gamma" && s.Workload.Sessions.Turns.Dist == ""
+}
+
+// shares returns the share of each client; none if there is only one.
+func (c *Clients) shares() []float64 {
+	if len(c.Shares) == 0 && c.Count > 1 {
+		return workload.Zipf(c.Count, c.Skew)
+	}
+	var shares []float64
+	for _, share := range c.Shares {
+		shares = append(shares, float64(share))
+	}
+	return shares
 }
 
 const (
@@ -173,7 +220,7 @@ func (s *Scenario) arrivals() workload.Arrivals {
 	case a.Name == "constant":
 		return workload.Constant{}
 	case a.Name == "gamma":
-		return workload.Gamma{Burstiness: a.Burstiness, Rescale: a.Rescale.Or(true)}
+		return workload.Gamma{Burstiness: a.Burstiness, Rescale: a.Rescale.Or(s.rescales())}
 	}
 	return workload.Poisson{Rescale: a.Rescale.Or(false)}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim/engine"
@@ -48,8 +49,18 @@ func (x *Experiment) order(o *Options) scheduler.Order {
 }
 
 // targets returns the deadlines of a request.
-func (s *Scenario) targets(*scheduler.Seq) scheduler.Targets {
-	return scheduler.Targets{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT}
+func (s *Scenario) targets(q *scheduler.Seq) scheduler.Targets {
+	slo := s.slo(int(q.Class))
+	return scheduler.Targets{TTFT: slo.TTFT, TPOT: slo.TPOT}
+}
+
+// hurries returns the different targets for a first token that requests have.
+func (s *Scenario) hurries() (ttft []time.Duration) {
+	for i := range max(len(s.Workload.Classes), 1) {
+		ttft = append(ttft, s.slo(i).TTFT)
+	}
+	slices.Sort(ttft)
+	return slices.Compact(ttft)
 }
 
 // predictor returns what tells the order how long answers will be; nil: nothing does. Where an order wants to know and no
@@ -90,7 +101,7 @@ func orderIdle(s *Scenario) string {
 			return "while all requests come from one client"
 		}
 	case "edf", "slo":
-		if s.SLO.TTFT == 0 {
+		if ttft := s.hurries(); ttft[len(ttft)-1] == 0 {
 			return "without slo.ttft, from which deadlines follow"
 		}
 	}
@@ -100,7 +111,10 @@ func orderIdle(s *Scenario) string {
 // oneClient reports whether the workload makes all requests come from the same client.
 func (s *Scenario) oneClient() bool {
 	a := &s.Workload.Arrivals
-	return notTrace(s) && (a.Name != "closed" || a.Clients == 1)
+	if a.Name == "closed" {
+		return a.Clients == 1
+	}
+	return notTrace(s) && len(s.Workload.Clients.shares()) < 2
 }
 
 // orderNotes says what the order of the queue rests on, and where it does less than its name promises.
@@ -116,7 +130,7 @@ func (s *Scenario) orderNotes() (notes []string) {
 	case p == "prompt" && s.Workload.MaxTokens == 0 && notTrace(s):
 		note("scheduler.predictor prompt sees max_tokens, and without workload.max_tokens every client asks for exactly the tokens that it will get")
 	}
-	if name == "edf" && s.SLO.TTFT > 0 {
+	if ttft := s.hurries(); name == "edf" && len(ttft) == 1 && ttft[0] > 0 {
 		note("scheduling_policy edf: with the same slo.ttft for all, the first to come has the earliest deadline, as under fcfs; only preempted requests are treated otherwise")
 	}
 	if isStatic(s) && slices.Contains([]string{"srpt", "mlfq"}, name) {

@@ -147,53 +147,6 @@ func readInts(into *[]int, n *node) error {
 	return nil
 }
 
-// classFields are the keys of one item of workload.classes.
-func classFields(c *Class) []field {
-	return []field{
-		{path: "name", into: func(*Scenario) any { return &c.Name }, def: "default"},
-		{path: "share", into: func(*Scenario) any { return &c.Share }, def: "1", limit: positive},
-		{path: "priority", into: func(*Scenario) any { return &c.Priority }, def: "0"},
-	}
-}
-
-func (r *reader) classes(into *[]Class, n *node) {
-	if n.kind != list {
-		r.fault(n, "workload.classes", "must be a list of mappings {name, share, priority}, got %s", n.kind)
-		return
-	}
-	*into = make([]Class, len(n.items))
-	for i, item := range n.items {
-		r.class(&(*into)[i], item, fmt.Sprintf("workload.classes[%d]", i))
-	}
-}
-
-func (r *reader) class(c *Class, n *node, path string) {
-	table := classFields(c)
-	for i := range table {
-		r.def(&table[i])
-	}
-	if n.kind != mapping {
-		r.fault(n, path, "must be a mapping {name, share, priority}, got %s", n.kind)
-		return
-	}
-	for _, e := range n.keys {
-		r.classKey(table, e, path)
-	}
-}
-
-func (r *reader) classKey(table []field, e entry, path string) {
-	for i := range table {
-		if table[i].path != e.key {
-			continue
-		}
-		if err := r.value(e.value, &table[i]); err != nil {
-			r.fault(e.value, join(path, e.key), "%v", err)
-		}
-		return
-	}
-	r.mistakes.add(e.at, join(path, e.key), "unknown key%s", didYouMean(e.key, []string{"name", "share", "priority"}))
-}
-
 // def gives a field its default.
 func (r *reader) def(f *field) {
 	if f.def == "" || f.into == nil {

@@ -49,7 +49,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	var sched scheduler.Scheduler
 	recorder := metrics.New(metrics.Config{
-		SLO:    metrics.SLO{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT, ITL: s.SLO.ITL, E2EL: s.SLO.E2EL},
+		SLO: s.SLO.targets(), Classes: s.classes(), Clients: len(x.Workload.Clients) > 1 || x.Workload.Trace.Clients(),
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
 		Percentiles: o.Percentiles, Rows: o.Requests,
 		Engine: metrics.Engine{
@@ -84,6 +84,28 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, fmt.Errorf("the rows of requests could not be written: %w", err)
 	}
 	return x.result(recorder.Report(k.Now()), e.Behind()), nil
+}
+
+// targets returns them as they are measured.
+func (o SLO) targets() metrics.SLO {
+	return metrics.SLO{TTFT: o.TTFT, TPOT: o.TPOT, ITL: o.ITL, E2EL: o.E2EL}
+}
+
+// classes returns the classes of requests that the report tells apart, each with what it must meet.
+func (s *Scenario) classes() []metrics.Class {
+	var classes []metrics.Class
+	for i := range s.Workload.Classes {
+		classes = append(classes, metrics.Class{Name: s.Workload.Classes[i].Name, SLO: s.slo(i).targets()})
+	}
+	return classes
+}
+
+// slo returns what a request of a class is to keep.
+func (s *Scenario) slo(class int) SLO {
+	if class < len(s.Workload.Classes) && s.Workload.Classes[class].OwnSLO {
+		return s.Workload.Classes[class].SLO
+	}
+	return s.SLO
 }
 
 // play runs the kernel to the end of the workload, or to the horizon.

@@ -132,6 +132,8 @@ type Workload struct {
 	MaxTokens      int // what the client asks for; 0: the output itself
 	Prefix         Prefix
 	Classes        []Class
+	Clients        Clients
+	Sessions       Sessions
 	Timeout        time.Duration // the client gives up after it; 0: never
 }
 
@@ -158,11 +160,18 @@ type Length struct {
 // these come round in one shuffled order; 0: no prompt comes twice.
 type Prefix struct{ Groups, Tokens, Distinct int }
 
-// Class is a kind of request with its share of the load.
-type Class struct {
-	Name     string
-	Share    float64
-	Priority int // lower is more important
+// Clients are those that requests come from, in an open load: Count of them, of which the k-th sends 1/k^Skew as much as
+// the first, or one for each of Shares.
+type Clients struct {
+	Count  int
+	Skew   float64
+	Shares []int
+}
+
+// Sessions are conversations: the prompt of a turn is all that was said before, and a text of its own.
+type Sessions struct {
+	Turns Length        // no law: one, every request stands alone
+	Think time.Duration // from an answer to the next turn
 }
 
 // SLO is what a good request keeps; a zero limit is not asked for.

@@ -124,15 +124,6 @@ func (f *field) bounded(m Map) Map {
 	return m
 }
 
-func classSchema() Map {
-	var c Class
-	var keys Map
-	for _, f := range classFields(&c) {
-		keys = append(keys, Item{f.path, f.schema()})
-	}
-	return Map{{"type", "object"}, {"properties", keys}, {"additionalProperties", false}}
-}
-
 // defaultValue is the default as JSON has it: a number or a boolean where it is one, else text.
 func defaultValue(f *field) any {
 	if f.into != nil {

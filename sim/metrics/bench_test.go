@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/servesim/servesim/sim/workload"
 )
 
 func BenchmarkReportOfAHundredThousandRequests(b *testing.B) {
@@ -11,7 +13,7 @@ func BenchmarkReportOfAHundredThousandRequests(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for i := range 100_000 {
 		ttft := rnd.Int64N(1e9)
-		r.complete(record{arrival: int64(i) * 25e6, ttft: ttft, e2el: ttft + rnd.Int64N(1e10), prompt: 512, output: 256})
+		r.complete(record{arrival: int64(i) * 25e6, ttft: ttft, e2el: ttft + rnd.Int64N(1e10), prompt: 512, output: 256}, new(workload.Request))
 	}
 	for b.Loop() {
 		r.Report(1)

@@ -13,6 +13,11 @@ import (
 // Config says what to measure.
 type Config struct {
 	SLO SLO
+	// Classes are those of the workload, by their number; two or more are reported one by one. A request of none of them
+	// is judged by SLO.
+	Classes []Class
+	// Clients asks how evenly clients are served.
+	Clients bool
 	// Warmup leaves a request that arrives before it out of everything measured per request: tokens, throughput, goodput,
 	// latency and the attribution of TTFT and TPOT. What engines and GPUs do, peaks included, counts from it on. Requests,
 	// rejections, Little's law and the verdict are of the whole run.

@@ -30,13 +30,16 @@ type Recorder struct {
 	stories stories
 	line    line
 	rows    *rows
+	classes classBooks
+	clients *clientBooks
 	pooled  int // requests that did not complete, but whose gaps are in the pool
 }
 
 // New returns a recorder that has seen nothing yet.
 func New(c Config) *Recorder {
 	r := &Recorder{c: c, gaps: newGaps(), refusals: map[string]Rejection{}}
-	r.perToken = c.PerToken || c.Warmup > 0 || c.SLO.ITL > 0
+	r.perToken = c.PerToken || c.Warmup > 0 || c.asked().ITL > 0
+	r.classes, r.clients = newClassBooks(c.Classes), newClientBooks(c.Clients)
 	if c.Rows != nil {
 		r.rows = newRows(c.Rows)
 	}
@@ -66,7 +69,9 @@ func (r *Recorder) arrive(now sim.Time, l *engine.Life) int {
 		r.origin = max(now, r.c.Warmup)
 	}
 	r.total.Submitted++
-	if !measured(l.Request.Arrival, r.c.Warmup) {
+	if measured(l.Request.Arrival, r.c.Warmup) {
+		r.arriveBooks(l.Request)
+	} else {
 		r.warm.Submitted++
 	}
 	r.line.until(now)
@@ -85,19 +90,11 @@ func (r *Recorder) finish(l *engine.Life, row int) {
 	o := l.Outcome
 	r.lastAnswer = max(r.lastAnswer, o.At)
 	warm := !measured(l.Request.Arrival, r.c.Warmup)
-	count := func(q *Requests) {
-		switch o.Status {
-		case workload.Completed:
-			q.Completed++
-		case workload.Rejected:
-			q.Rejected++
-		case workload.Aborted:
-			q.Aborted++
-		}
-	}
-	count(&r.total)
+	r.total.end(o.Status)
 	if warm {
-		count(&r.warm)
+		r.warm.end(o.Status)
+	} else {
+		r.finishBooks(l)
 	}
 	if o.Status == workload.Rejected {
 		kind, example, _ := strings.Cut(o.Reason, ": ")
@@ -119,11 +116,16 @@ func (r *Recorder) finish(l *engine.Life, row int) {
 }
 
 // complete takes in the record of a request that counts.
-func (r *Recorder) complete(rec record) {
+func (r *Recorder) complete(rec record, q *workload.Request) {
 	r.records.add(rec)
-	r.tokens.Input += int64(rec.prompt)
-	r.tokens.Output += int64(rec.output)
-	r.score.score(&rec, r.c.SLO)
+	r.tokens.add(&rec)
+	r.score.score(&rec, r.c.slo(q.Class))
+	r.completeBooks(&rec, q)
+}
+
+func (t *Tokens) add(rec *record) {
+	t.Input += int64(rec.prompt)
+	t.Output += int64(rec.output)
 }
 
 // Flush writes the rows of requests that never ended, and whatever is still buffered, to Config.Rows. It returns the
@@ -151,12 +153,13 @@ func (r *Recorder) Report(end sim.Time) Report {
 	rep := Report{
 		Requests: total, Rejections: r.rejections(), DurationS: seconds, Tokens: r.tokens,
 		Latency:     r.records.latency(r.gaps, r.c.Percentiles),
-		Goodput:     r.score.goodput(r.c.SLO, total.Submitted-warm.Submitted, seconds),
+		Goodput:     r.score.goodput(r.c.asked(), total.Submitted-warm.Submitted, seconds),
 		Concurrency: little(r.censuses(), end),
 		Engine:      engineUse(uses, float64(span)),
 		GPU:         gpuUse(uses, seconds, r.tokens.Output),
 		Attribution: Attribution{WallTime: wallTime(uses, float64(span)), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
 		Verdict:     r.verdict(total),
+		Classes:     r.classes.report(&r.c, seconds), Clients: r.clients.report(),
 	}
 	if r.c.Warmup > 0 {
 		rep.Warmup = &Warmup{
@@ -166,6 +169,18 @@ func (r *Recorder) Report(end sim.Time) Report {
 	rep.Throughput = r.throughput(&rep)
 	rep.Warnings = r.warnings(&rep)
 	return rep
+}
+
+// end counts a request whose outcome is known.
+func (q *Requests) end(s workload.Status) {
+	switch s {
+	case workload.Completed:
+		q.Completed++
+	case workload.Rejected:
+		q.Rejected++
+	case workload.Aborted:
+		q.Aborted++
+	}
 }
 
 // settle counts what has not ended as unfinished.

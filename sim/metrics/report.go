@@ -18,7 +18,10 @@ type Report struct {
 	GPU         GPU         `json:"gpu"`
 	Attribution Attribution `json:"attribution"`
 	Verdict     Verdict     `json:"verdict"`
-	Warnings    []string    `json:"warnings"`
+	// Classes and Clients split the measured requests, where there are at least two of them.
+	Classes  []ClassReport  `json:"classes,omitempty"`
+	Clients  *ClientsReport `json:"clients,omitempty"`
+	Warnings []string       `json:"warnings"`
 }
 
 // Requests counts every request of the run, warm-up included: Submitted = Completed + Rejected + Aborted + Unfinished.

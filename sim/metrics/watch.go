@@ -168,6 +168,6 @@ func (w *watch) complete(st *stay, l *engine.Life) {
 			rec.worst = max(rec.worst, g)
 		}
 	}
-	w.r.complete(rec)
+	w.r.complete(rec, l.Request)
 	w.r.stories.finish(st, l, w)
 }

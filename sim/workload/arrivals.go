@@ -100,20 +100,21 @@ type clock interface{ next() sim.Time }
 
 // clock returns a fresh clock; those of one Spec and seed all tell the same times.
 func (s *Spec) clock(stream func(string) rand.Source) clock {
+	rate := s.openings()
 	switch a := s.Arrivals.(type) {
 	case Poisson:
 		return s.renewal(a.Rescale, func() variate {
-			return distuv.Exponential{Rate: s.Rate, Src: stream("arrivals")}
+			return distuv.Exponential{Rate: rate, Src: stream("arrivals")}
 		})
 	case Gamma:
 		if math.IsInf(a.Burstiness, 1) {
-			return &ticks{rate: s.Rate}
+			return &ticks{rate: rate}
 		}
 		return s.renewal(a.Rescale, func() variate {
-			return distuv.Gamma{Alpha: a.Burstiness, Beta: s.Rate * a.Burstiness, Src: stream("arrivals")}
+			return distuv.Gamma{Alpha: a.Burstiness, Beta: rate * a.Burstiness, Src: stream("arrivals")}
 		})
 	case Constant:
-		return &ticks{rate: s.Rate}
+		return &ticks{rate: rate}
 	}
 	return instant{}
 }

@@ -33,7 +33,10 @@ func (c *client) loop(p *sim.Process, i int32, closed Closed) {
 			return
 		}
 		r.Client = i
-		p.Wait(func(done func()) { c.send(r, done) })
+		if r.talk != nil {
+			r.talk.first.Client = i
+		}
+		c.discuss(p, r)
 		if closed.Think > 0 {
 			p.Sleep(closed.Think)
 		}

@@ -24,27 +24,30 @@ func (s *Spec) content(stream func(string) rand.Source) content {
 		left = math.MaxInt64
 	}
 	return &drawn{
-		spec:   s,
-		clock:  s.clock(stream),
-		id:     s.First,
-		left:   left,
-		recurs: newRecurring(s, stream),
-		prompt: s.Prompt.sampler(stream("prompt")),
-		output: s.Output.sampler(stream("output")),
-		prefix: newPrefixes(s.Prefix, stream("prefix")),
-		class:  classChoice(s.Classes, stream("class")),
+		spec:    s,
+		clock:   s.clock(stream),
+		id:      s.First,
+		left:    left,
+		recurs:  newRecurring(s, stream),
+		lengths: newLengths(s, stream),
+		prefix:  newPrefixes(s.Prefix, stream("prefix")),
+		class:   classChoice(s.Classes, stream("class")),
+		client:  newChoice(s.Clients, stream("client")),
+		turns:   newTurns(s, stream),
 	}
 }
 
 // drawn is content from random laws.
 type drawn struct {
-	spec           *Spec
-	clock          clock
-	id, left       int64
-	prompt, output sampler
-	prefix         prefixes
-	recurs         recurring
-	class          choice
+	spec          *Spec
+	clock         clock
+	id, left      int64
+	lengths       []*lengths // by class; the first stands for all if there is only one
+	prefix        prefixes
+	recurs        recurring
+	class, client choice
+	turns         sampler // of sessions; its zero value: there are none
+	sessions      int32   // begun
 }
 
 func (d *drawn) next(r *sent) bool {
@@ -56,32 +59,32 @@ func (d *drawn) next(r *sent) bool {
 		d.left = 0
 		return false
 	}
-	shared, own := d.runs()
-	r.Request = Request{
-		ID:      d.id,
-		Arrival: at,
-		Tokens:  shared.Len + own.Len,
-		Output:  d.output.draw(),
-		Answer:  answer.label(uint64(d.id)),
-	}
+	r.Request = Request{ID: d.id, Arrival: at, Answer: answer.label(uint64(d.id)), Client: int32(d.client.draw())}
+	d.spec.classify(&r.Request, &d.class)
+	laws := d.lengths[min(int(r.Class), len(d.lengths)-1)]
+	shared, own := d.runs(laws)
+	r.Tokens, r.Output = shared.Len+own.Len, laws.output.draw()
 	r.runs = [2]kvcache.Run{shared, own}
 	r.Prompt = r.runs[:]
 	if shared.Len == 0 {
 		r.Prompt = r.runs[1:]
 	}
+	taken := int64(1)
+	if d.turns.law != nil {
+		taken = d.converse(r, laws)
+	}
 	d.spec.complete(&r.Request)
-	d.spec.classify(&r.Request, &d.class)
 	d.id++
-	d.left--
+	d.left -= taken
 	return true
 }
 
 // runs returns the two parts of the next prompt: that of its group, of length 0 if there is none, and its own.
-func (d *drawn) runs() (shared, own kvcache.Run) {
+func (d *drawn) runs(laws *lengths) (shared, own kvcache.Run) {
 	if len(d.recurs) > 0 {
 		return d.recurs.prompt(d.id)
 	}
-	own = kvcache.Run{Label: uniquePrompt.label(uint64(d.id)), Len: d.prompt.draw()}
+	own = kvcache.Run{Label: uniquePrompt.label(uint64(d.id)), Len: laws.prompt.draw()}
 	return d.prefix.draw(), own
 }
 

@@ -12,6 +12,8 @@ const (
 	groupPrefix                     // a prefix shared by a group; index: the group
 	traceBlock                      // a prompt block that a trace names by its hash; index: that hash
 	recurringPrompt                 // the own part of a prompt that comes round; index: the prompt
+	turnPrompt                      // what a client says in a turn of a session; index: the session and what was said before
+	turnAnswer                      // the answer to it; index: likewise
 )
 
 const (

@@ -16,7 +16,7 @@ type load struct {
 
 func (l *load) Requests() int {
 	switch s := &l.spec; {
-	case s.Duration > 0:
+	case s.Duration > 0, !s.Sessions.none():
 		return -1
 	case s.Trace != nil:
 		return s.Trace.first(s.Requests)
@@ -33,6 +33,7 @@ func (l *load) Start(k *sim.Kernel, server Server) {
 		content: s.content(l.stream),
 		slots:   gate{limit: s.MaxConcurrency},
 		until:   s.until(),
+		number:  s.First,
 		bounded: s.Requests > 0 || s.Trace != nil,
 	}
 	if closed, ok := s.Arrivals.(Closed); ok && s.Trace == nil {
@@ -40,7 +41,7 @@ func (l *load) Start(k *sim.Kernel, server Server) {
 		return
 	}
 	o := &open{client: c}
-	o.arrive, o.handed = o.arrived, o.goOn
+	o.arrive, o.handed = o.arrived, o.proceed
 	o.draw()
 }
 
@@ -52,6 +53,7 @@ type client struct {
 	content content
 	slots   gate
 	until   sim.Time // nothing is sent after it
+	number  int64    // of the next turn of a session
 	bounded bool     // the number of requests is limited
 	free    []*sent
 }
@@ -60,7 +62,9 @@ type client struct {
 type sent struct {
 	Request
 	runs  [2]kvcache.Run // room for the prompt
+	talk  *talk          // the session that it is a turn of; nil: none
 	next  func()         // what the client does after the answer; may be nil
+	how   Outcome        // how it ended
 	done  func(Outcome)  // given to the server
 	ended func()         // gives the slot back and goes on
 }
@@ -79,6 +83,7 @@ func (c *client) object() *sent {
 	if n := len(c.free); n > 0 {
 		r := c.free[n-1]
 		c.free = c.free[:n-1]
+		r.talk = nil
 		return r
 	}
 	r := new(sent)
@@ -90,6 +95,10 @@ func (c *client) object() *sent {
 // send submits r now. The caller has taken a slot for it.
 func (c *client) send(r *sent, next func()) {
 	r.Arrival = c.kernel.Now()
+	if r.talk != nil {
+		r.ID = c.number // turns are not sent in the order in which they are drawn
+		c.number++
+	}
 	r.next = next
 	c.server.Submit(&r.Request, r.done)
 }
@@ -97,7 +106,8 @@ func (c *client) send(r *sent, next func()) {
 // answered learns how r ended. What follows from it is a later event, so that the server may finish its own with r
 // before the object is used again.
 func (c *client) answered(r *sent, o Outcome) {
-	if c.slots.limit == 0 && r.next == nil {
+	r.how = o
+	if c.slots.limit == 0 && r.next == nil && r.talk == nil {
 		c.end(r)
 		return
 	}
@@ -110,7 +120,10 @@ func (c *client) answered(r *sent, o Outcome) {
 }
 
 func (c *client) end(r *sent) {
-	next := r.next
+	next, t := r.next, r.talk
+	if t != nil && t.hear(r, r.how) && next == nil {
+		c.goOn(t)
+	}
 	c.free = append(c.free, r)
 	c.slots.give()
 	if next != nil {
@@ -124,7 +137,7 @@ type open struct {
 	*client
 	pending *sent
 	holds   bool   // a slot was handed over while the pending request waited for it
-	arrive  func() // arrived and goOn, as values
+	arrive  func() // arrived and proceed, as values
 	handed  func()
 }
 
@@ -157,8 +170,8 @@ func (o *open) arrived() {
 	o.kernel.At(o.pending.Arrival, sim.Arrive, o.arrive)
 }
 
-// goOn goes on with the slot that was handed over.
-func (o *open) goOn() {
+// proceed goes on with the slot that was handed over.
+func (o *open) proceed() {
 	o.holds = true
 	o.arrived()
 }

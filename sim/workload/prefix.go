@@ -36,65 +36,6 @@ func (p Prefix) check(c *faults) {
 	}
 }
 
-// Class is a kind of request, such as interactive or batch.
-type Class struct {
-	Name     string
-	Share    float64 // weight among the classes; they need not sum to one
-	Priority int32   // lower is more important
-}
-
-func checkClasses(c *faults, classes []Class) {
-	seen := make(map[string]bool, len(classes))
-	for _, class := range classes {
-		if !positive(class.Share) {
-			c.add("classes", "the share of class %q must be a positive number, got %v", class.Name, class.Share)
-		}
-		if seen[class.Name] {
-			c.add("classes", "class %q is there twice: give each its own name", class.Name)
-		}
-		seen[class.Name] = true
-	}
-}
-
-// A choice picks one of several things by their shares.
-type choice struct {
-	upTo []float64 // cumulated shares
-	law  distuv.Uniform
-}
-
-func newChoice(shares []float64, src rand.Source) choice {
-	sum := 0.0
-	upTo := make([]float64, len(shares))
-	for i, s := range shares {
-		sum += s
-		upTo[i] = sum
-	}
-	return choice{upTo, distuv.Uniform{Min: 0, Max: sum, Src: src}}
-}
-
-func classChoice(classes []Class, src rand.Source) choice {
-	shares := make([]float64, len(classes))
-	for i, c := range classes {
-		shares[i] = c.Share
-	}
-	return newChoice(shares, src)
-}
-
-// draw returns an index; with one thing or none it is 0, and nothing is drawn.
-func (c *choice) draw() int {
-	last := len(c.upTo) - 1
-	if last < 1 {
-		return 0
-	}
-	u := c.law.Rand()
-	for i, limit := range c.upTo[:last] {
-		if u < limit {
-			return i
-		}
-	}
-	return last
-}
-
 // prefixes deals out the shared prefixes.
 type prefixes struct {
 	groups int

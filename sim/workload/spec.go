@@ -22,6 +22,8 @@ type Spec struct {
 	MaxTokens int    // tokens that the client allows; 0: exactly as many as the output
 	Prefix    Prefix // comes on top of Prompt
 	Classes   []Class
+	Clients   []float64 // shares of the clients that requests come from; none: one client. In a closed loop they are its own
+	Sessions  Sessions
 	Timeout   time.Duration // the client gives up after it; 0: never
 
 	// MaxConcurrency is how many requests may be under way at once; 0: any number. The others wait at the client, in
@@ -80,6 +82,9 @@ func (s *Spec) Notes() []string {
 	if n := s.Output.Note(); n != "" {
 		notes = append(notes, "workload.output: "+n)
 	}
+	for i := range s.Classes {
+		notes = append(notes, s.Classes[i].notes(i)...)
+	}
 	return notes
 }
 
@@ -114,7 +119,8 @@ func (s *Spec) check(c *faults) {
 	if s.MaxTokens < 0 || s.MaxTokens > Longest {
 		c.add("max_tokens", "must lie between 1 and %d, got %d", Longest, s.MaxTokens)
 	}
-	checkClasses(c, s.Classes)
+	s.checkClasses(c)
+	s.checkClients(c)
 	if s.Trace != nil {
 		s.checkTrace(c)
 		return
@@ -127,6 +133,7 @@ func (s *Spec) check(c *faults) {
 	s.Prompt.check(c, "prompt")
 	s.Output.check(c, "output")
 	s.Prefix.check(c)
+	s.Sessions.check(c, s)
 }
 
 // mostRequests is what one run may hold: each leaves a record of some 60 bytes.
@@ -145,6 +152,9 @@ func (s *Spec) checkSize(c *faults) {
 func (s *Spec) checkTrace(c *faults) {
 	if s.Prefix.Tokens != 0 {
 		c.add("prefix", "does not go with a trace, which has prompts of its own")
+	}
+	if !s.Sessions.none() {
+		c.add("sessions", "does not go with a trace, which says itself what comes when")
 	}
 	if s.Speed != 0 && !(s.Speed >= 1e-6 && s.Speed <= 1e6) {
 		c.add("arrivals.speed", "must lie between 1e-06 and 1e+06, got %v", s.Speed)

@@ -52,6 +52,11 @@ type tag struct {
 	hasAnswer       bool
 }
 
+// Clients reports whether the trace tells clients apart. A nil trace does not.
+func (t *Trace) Clients() bool {
+	return t != nil && slices.ContainsFunc(t.tags, func(g tag) bool { return g.client != t.tags[0].client })
+}
+
 // Len returns the number of requests.
 func (t *Trace) Len() int { return len(t.rows) }
 

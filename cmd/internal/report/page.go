@@ -95,7 +95,7 @@ func Markdown(w io.Writer, r *scenarios.Result) error {
 func sections(r *scenarios.Result) []section {
 	m := &r.Report
 	page := []section{
-		outcome(r), latencyTable(m), throughput(m), whereTimeWent(m), engine(m), gpu(r),
+		outcome(r), latencyTable(m), classes(m), clients(m), throughput(m), whereTimeWent(m), engine(m), gpu(r),
 	}
 	if len(m.Rejections) > 0 {
 		page = append(page, rejections(m))
@@ -160,6 +160,9 @@ func value(x *float64) float64 {
 
 // targets lists each target with the share of requests that met it.
 func targets(r *scenarios.Result) string {
+	if ownTargets(r) {
+		return "the targets of their class"
+	}
 	by := r.Report.Goodput.ByMetric
 	var parts []string
 	for _, t := range []struct {
