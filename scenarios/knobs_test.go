@@ -24,6 +24,8 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"engine.scheduling_policy=priority", "workload.classes=[{name: a}]", trace},
 		{"engine.scheduling_policy=fair", "workload.arrivals=poisson", "workload.arrivals={name: closed, clients: 2}"},
 		{"engine.scheduling_policy=fair", "workload.arrivals={name: closed, clients: 1}", trace},
+		{"engine.scheduling_policy=fair", "workload.clients={count: 1}", "workload.clients={count: 3}"},
+		{"engine.scheduling_policy=edf", "slo=none", "workload.classes=[{name: a, slo: {ttft: 1s}}, {name: b, slo: none}]"},
 		{"engine.scheduling_policy=edf", "slo={tpot: 50ms}", "slo={ttft: 1s}"},
 		{"engine.scheduling_policy=slo", "slo=none", "slo={ttft: 1s}"},
 		{"scheduler.predictor.name=noisy", "engine.scheduling_policy=fcfs", "engine.scheduling_policy=sjf"},

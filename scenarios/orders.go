@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim/engine"
@@ -47,27 +48,19 @@ func (x *Experiment) order(o *Options) scheduler.Order {
 	return nil
 }
 
-// targets returns the deadlines of a request: those of its class, or the scenario's.
+// targets returns the deadlines of a request.
 func (s *Scenario) targets(q *scheduler.Seq) scheduler.Targets {
-	slo := &s.SLO
-	if c := s.Workload.Classes; int(q.Class) < len(c) && c[q.Class].OwnSLO {
-		slo = &c[q.Class].SLO
-	}
+	slo := s.slo(int(q.Class))
 	return scheduler.Targets{TTFT: slo.TTFT, TPOT: slo.TPOT}
 }
 
-// deadlines reports whether some requests have a deadline for their first token, and whether all have the same one.
-func (s *Scenario) deadlines() (some, same bool) {
-	first := s.SLO.TTFT
-	some, same = first > 0, true
-	for i := range s.Workload.Classes {
-		own := s.targets(&scheduler.Seq{Class: int32(i)}).TTFT
-		if i == 0 {
-			first, some = own, own > 0
-		}
-		some, same = some || own > 0, same && own == first
+// hurries returns the different targets for a first token that requests have.
+func (s *Scenario) hurries() (ttft []time.Duration) {
+	for i := range max(len(s.Workload.Classes), 1) {
+		ttft = append(ttft, s.slo(i).TTFT)
 	}
-	return some, same
+	slices.Sort(ttft)
+	return slices.Compact(ttft)
 }
 
 // predictor returns what tells the order how long answers will be; nil: nothing does. Where an order wants to know and no
@@ -108,7 +101,7 @@ func orderIdle(s *Scenario) string {
 			return "while all requests come from one client"
 		}
 	case "edf", "slo":
-		if some, _ := s.deadlines(); !some {
+		if ttft := s.hurries(); ttft[len(ttft)-1] == 0 {
 			return "without slo.ttft, from which deadlines follow"
 		}
 	}
@@ -117,14 +110,11 @@ func orderIdle(s *Scenario) string {
 
 // oneClient reports whether the workload makes all requests come from the same client.
 func (s *Scenario) oneClient() bool {
-	a, c := &s.Workload.Arrivals, &s.Workload.Clients
-	switch a.Name {
-	case "trace":
-		return false
-	case "closed":
+	a := &s.Workload.Arrivals
+	if a.Name == "closed" {
 		return a.Clients == 1
 	}
-	return max(c.Count, len(c.Shares)) <= 1
+	return notTrace(s) && len(s.Workload.Clients.shares()) < 2
 }
 
 // orderNotes says what the order of the queue rests on, and where it does less than its name promises.
@@ -140,7 +130,7 @@ func (s *Scenario) orderNotes() (notes []string) {
 	case p == "prompt" && s.Workload.MaxTokens == 0 && notTrace(s):
 		note("scheduler.predictor prompt sees max_tokens, and without workload.max_tokens every client asks for exactly the tokens that it will get")
 	}
-	if some, same := s.deadlines(); name == "edf" && some && same {
+	if ttft := s.hurries(); name == "edf" && len(ttft) == 1 && ttft[0] > 0 {
 		note("scheduling_policy edf: with the same slo.ttft for all, the first to come has the earliest deadline, as under fcfs; only preempted requests are treated otherwise")
 	}
 	if isStatic(s) && slices.Contains([]string{"srpt", "mlfq"}, name) {

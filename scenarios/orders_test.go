@@ -217,6 +217,7 @@ func TestTheReportSaysWhatAnOrderRestsOn(t *testing.T) {
 		{"engine.scheduling_policy=sjf scheduler.predictor=noisy scheduler.predictor.error=0.1", ""},
 		{"engine.scheduling_policy=sjf scheduler.predictor.error=0.1", "scheduler.predictor.error has no effect without the predictor noisy"},
 		{"engine.scheduling_policy=edf slo.ttft=1s", "as under fcfs"},
+		{"engine.scheduling_policy=edf workload.classes=[{\"name\":\"a\",\"slo\":{\"ttft\":\"2s\"}},{\"name\":\"b\"}]", ""},
 		{"engine.scheduling_policy=mlfq scheduler.name=static", "preempts nobody under static batching"},
 		{"engine.scheduling_policy=mlfq", ""},
 	} {
@@ -248,4 +249,22 @@ func TestEveryOrderPlaysEverySchedulerToTheEnd(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTheScenarioOrdersShowsWhatItSays follows the advice that stands above the scenario.
+func TestTheScenarioOrdersShowsWhatItSays(t *testing.T) {
+	of := func(policy string) *Result {
+		return mustRun(t, mustBuild(t, "orders", "engine.scheduling_policy="+policy), Options{})
+	}
+	fcfs, sjf, srpt, fair := of("fcfs"), of("sjf"), of("srpt"), of("fair")
+	above(t, "mean E2EL, fcfs over sjf", fcfs.Latency.E2EL.Mean, sjf.Latency.E2EL.Mean, 1)
+	above(t, "mean E2EL, sjf over srpt", sjf.Latency.E2EL.Mean, srpt.Latency.E2EL.Mean, 0.05)
+	above(t, "p99 E2EL, sjf over fcfs", sjf.Latency.E2EL.P99, fcfs.Latency.E2EL.P99, 0.3)
+	above(t, "mean TTFT, fcfs over mlfq", fcfs.Latency.TTFT.Mean, of("mlfq").Latency.TTFT.Mean, 20)
+	for _, c := range fair.Clients.Served[1:] {
+		above(t, fmt.Sprintf("mean TTFT of the flooding client over that of client %d", c.Client), fair.Clients.Served[0].MeanTTFT, c.MeanTTFT, 10)
+	}
+	edf, slo := *of("edf").Goodput.Attainment, *of("slo").Goodput.Attainment
+	above(t, "attainment, edf over fcfs", edf, *fcfs.Goodput.Attainment, 1)
+	above(t, "attainment, slo over edf", slo, edf, 0.1)
 }

@@ -74,14 +74,17 @@ func (o SLO) targets() metrics.SLO {
 func (s *Scenario) classes() []metrics.Class {
 	var classes []metrics.Class
 	for i := range s.Workload.Classes {
-		c := &s.Workload.Classes[i]
-		slo := s.SLO
-		if c.OwnSLO {
-			slo = c.SLO
-		}
-		classes = append(classes, metrics.Class{Name: c.Name, SLO: slo.targets()})
+		classes = append(classes, metrics.Class{Name: s.Workload.Classes[i].Name, SLO: s.slo(i).targets()})
 	}
 	return classes
+}
+
+// slo returns what a request of a class is to keep.
+func (s *Scenario) slo(class int) SLO {
+	if class < len(s.Workload.Classes) && s.Workload.Classes[class].OwnSLO {
+		return s.Workload.Classes[class].SLO
+	}
+	return s.SLO
 }
 
 // play runs the kernel to the end of the workload, or to the horizon.
