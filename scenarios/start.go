@@ -149,6 +149,7 @@ func (x *deployment) plan() (hardware.Memory, error) {
 	options := hardware.MemoryOptions{
 		Utilization: e.GPUMemoryUtilization, KVCacheBytes: int64(e.KVCacheMemoryBytes),
 		NumGPUBlocksOverride: cmp.Or(e.NumGPUBlocksOverride, x.overlayBlocks()), GraphsSubtracted: x.profile.GraphMemory,
+		SamplerBytes: samplerBytes(x.profile),
 	}
 	plan, err := hardware.PlanMemory(x.Deployment, options)
 	var tooLong *hardware.ContextTooLongError
