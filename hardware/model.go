@@ -57,6 +57,7 @@ type Deployment struct {
 	Device  Device
 	Weights Dtype
 	KV      Dtype // BF16, FP16 or FP8
+	Unfused bool  // AWQ and GPTQ weights: the formats' own kernels, which widen a matrix before they multiply
 
 	TP, PP         int
 	ExpertParallel bool
