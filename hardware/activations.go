@@ -21,14 +21,22 @@ const (
 //
 //	max( T K 3 f 2 B + T 3 d 2 B,  T d 2 B + S V c )
 func (s shard) activationBytes(d Deployment, c float64) int64 {
+	return max(s.layerBytes(d), s.samplerBytes(d, c))
+}
+
+// layerBytes is the first of the two.
+func (s shard) layerBytes(d Deployment) int64 {
 	width := s.mlp * min(s.dense, 1)
 	if s.experted > 0 {
 		width = max(width, d.Model.MoE.TopK*s.expertWidth/s.ep+s.shared)
 	}
-	t, hidden := int64(d.MaxNumBatchedTokens), int64(d.Model.Hidden)
-	layers := t*3*2*int64(width) + t*3*2*hidden
-	sampler := t*2*hidden + int64(c*float64(d.MaxNumSeqs)*float64(d.Model.Vocab))
-	return max(layers, sampler)
+	return int64(d.MaxNumBatchedTokens) * 3 * 2 * int64(width+d.Model.Hidden)
+}
+
+// samplerBytes is the second.
+func (s shard) samplerBytes(d Deployment, c float64) int64 {
+	hidden := int64(d.MaxNumBatchedTokens) * 2 * int64(d.Model.Hidden)
+	return hidden + int64(c*float64(d.MaxNumSeqs)*float64(d.Model.Vocab))
 }
 
 // driverBytes is what the driver keeps of an NVIDIA card of which nothing better is known. nvidia-smi counts it, programs do

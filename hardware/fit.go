@@ -23,6 +23,7 @@ type DoesNotFitError struct {
 
 	Enough              float64 // the smallest gpu_memory_utilization above the one given, at most 0.95, that fits; 0: none
 	MaxNumBatchedTokens int     // of the largest step
+	MaxNumSeqs          int     // whose sampling makes Activations, more than the layers do; 0: it does not
 	FittingTokens       int     // the largest max_num_batched_tokens that fits, not below max_num_seqs; 0: none
 	FittingSeqs         int     // the largest max_num_seqs that fits, where fewer do; 0: none
 }
@@ -45,8 +46,12 @@ func (e *DoesNotFitError) adviseUtilization(b *strings.Builder) {
 }
 
 func (e *DoesNotFitError) blameActivations(b *strings.Builder) {
-	fmt.Fprintf(b, "%s on %s: a step of max_num_batched_tokens %d needs %.1f GiB of activations per GPU, besides %.1f GiB of weights, at gpu_memory_utilization %g: %.1f GiB missing",
-		e.Model, e.Device, e.MaxNumBatchedTokens, gib(e.Activations), gib(e.Needed), e.Utilization, gib(e.Missing))
+	cause := fmt.Sprintf("a step of max_num_batched_tokens %d needs", e.MaxNumBatchedTokens)
+	if e.MaxNumSeqs > 0 {
+		cause = fmt.Sprintf("sampling max_num_seqs %d needs", e.MaxNumSeqs)
+	}
+	fmt.Fprintf(b, "%s on %s: %s %.1f GiB of activations per GPU, besides %.1f GiB of weights, at gpu_memory_utilization %g: %.1f GiB missing",
+		e.Model, e.Device, cause, gib(e.Activations), gib(e.Needed), e.Utilization, gib(e.Missing))
 	switch {
 	case e.FittingTokens > 0:
 		fmt.Fprintf(b, "; lower max_num_batched_tokens to at most %d", e.FittingTokens)
@@ -107,6 +112,9 @@ func doesNotFit(d Deployment, o MemoryOptions, m Memory) error {
 		Model: d.Model.Name, Device: d.Device.Name, Weights: d.Weights, Utilization: o.Utilization,
 		Needed: m.Weights, Activations: m.Activations, Room: room, Missing: m.Weights - room,
 		Enough: d.enough(o), MaxNumBatchedTokens: d.MaxNumBatchedTokens, FittingTokens: d.fittingTokens(o), FittingSeqs: d.fittingSeqs(o),
+	}
+	if m.Activations > newShard(d).layerBytes(d) {
+		e.MaxNumSeqs = d.MaxNumSeqs
 	}
 	if e.Missing <= 0 { // the weights fit, but not a block beside them
 		e.Missing += m.BlockBytes

@@ -211,6 +211,21 @@ func TestAModelThatDoesNotFitNamesWhatWould(t *testing.T) {
 	plan(t, d, MemoryOptions{Utilization: 0.92, GraphsSubtracted: true})
 }
 
+func TestASamplerThatDoesNotFitNamesHowManySequencesDo(t *testing.T) {
+	d := on(t, "qwen2.5-0.5b", "l4", 1)
+	d.MaxNumBatchedTokens, d.MaxNumSeqs = 8192, 8192
+	_, err := PlanMemory(d, as15())
+	var e *DoesNotFitError
+	if !errors.As(err, &e) || e.FittingSeqs == 0 || !strings.Contains(err.Error(), "sampling max_num_seqs 8192 needs") {
+		t.Fatalf("got %v", err)
+	}
+	d.MaxNumSeqs = e.FittingSeqs
+	plan(t, d, as15())
+	if d.MaxNumSeqs++; d.fits(as15()) {
+		t.Errorf("%d sequences fit too", d.MaxNumSeqs)
+	}
+}
+
 func TestAPoolTooSmallForOneSequenceNamesTheLongest(t *testing.T) {
 	d := on(t, "llama-3.1-8b", "l4", 1)
 	d.MaxModelLen = 131072

@@ -168,6 +168,8 @@ func (x *deployment) plan() (hardware.Memory, error) {
 		switch {
 		case errors.As(err, &tooLong):
 			path = "engine.max_model_len"
+		case errors.As(err, &tooLarge) && tooLarge.Activations > tooLarge.Needed && tooLarge.MaxNumSeqs > 0:
+			path = "engine.max_num_seqs"
 		case errors.As(err, &tooLarge) && tooLarge.Activations > tooLarge.Needed:
 			path = "engine.max_num_batched_tokens"
 		}
