@@ -8,6 +8,7 @@ type arithmetic struct {
 	ramp               Ramp
 	flopEnergy         float64 // relative to BF16
 	power              power
+	first              *widening // where a large batch is not multiplied as stored
 }
 
 // fp4Ramp is fitted on the NVFP4 GEMMs of vLLM on B200; no other card with FP4 arithmetic has been measured.

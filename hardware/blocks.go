@@ -20,7 +20,7 @@ func newBlocks(d Deployment, s shard) []block {
 func newBlock(d Deployment, s shard, layers float64) block {
 	m := d.Model
 	hidden, heads := float64(m.Hidden), float64(s.heads)
-	by := d.Device.arithmetic(d.Weights.outsideExperts())
+	by := d.linear()
 	b := block{layers: layers, elements: 1}
 	b.add(float64(min(m.NormsPerLayer, 2)), addNormBytes*hidden)
 	b.add(float64(max(m.NormsPerLayer-2, 0)), normBytes*hidden) // of Gemma, after attention and MLP
@@ -56,7 +56,7 @@ func latentProjections(a MLA, by arithmetic, hidden, heads float64) []matmul {
 
 // addMLP adds an MLP of the given width, per GPU: gate and up in one, activation, down.
 func (b *block) addMLP(d Deployment, width int) {
-	by, hidden, f := d.Device.arithmetic(d.Weights.outsideExperts()), float64(d.Model.Hidden), float64(width)
+	by, hidden, f := d.linear(), float64(d.Model.Hidden), float64(width)
 	into := float64(d.Model.mlpMatrices() - 1)
 	b.matmuls = append(b.matmuls, matmul{n: into * f, k: hidden, by: by}, matmul{n: hidden, k: f, by: by})
 	b.add(1, gateBytes*f)

@@ -11,6 +11,7 @@ type Device struct {
 	SMs                  int     // multiprocessors
 	BF16, FP8, INT8, FP4 float64 // peak FLOP/s (OP/s for INT8); 0: not supported in hardware
 	Memory               int64   // as the driver reports it
+	Kept                 int64   // of Memory, by the driver: programs do not see it; 0: unknown
 	Bandwidth            float64 // device memory
 	L2                   int64
 	Link                 Link    // to the other GPUs of the node; Bandwidth 0: PCIe only

@@ -15,7 +15,7 @@ var datasheets = []Device{
 	{
 		Name: "h100-sxm", Vendor: "NVIDIA", Arch: "Hopper", SMs: 132,
 		BF16: 989.5 * tera, FP8: 1979 * tera, INT8: 1979 * tera,
-		Memory: 81559 * mib, Bandwidth: 3.35 * tera, L2: 50 * mib,
+		Memory: 81559 * mib, Kept: 468 * mib, Bandwidth: 3.35 * tera, L2: 50 * mib,
 		Link: Link{Name: "NVLink4", Bandwidth: 450 * giga},
 		PCIe: 64 * giga, TDP: 700, USDPerHour: 3,
 		Source: "NVIDIA data sheet; aiconfigurator systems",
@@ -108,7 +108,7 @@ var datasheets = []Device{
 	{
 		Name: "a100-sxm-80g", Vendor: "NVIDIA", Arch: "Ampere", SMs: 108,
 		BF16: 312 * tera, INT8: 624 * tera,
-		Memory: 81920 * mib, Bandwidth: 2.039 * tera, L2: 40 * mib,
+		Memory: 81920 * mib, Kept: 768 * mib, Bandwidth: 2.039 * tera, L2: 40 * mib,
 		Link: Link{Name: "NVLink3", Bandwidth: 300 * giga},
 		PCIe: 32 * giga, TDP: 400, USDPerHour: 1.8,
 		Source: "NVIDIA data sheet; aiconfigurator systems",
@@ -117,7 +117,7 @@ var datasheets = []Device{
 	{
 		Name: "a100-sxm-40g", Vendor: "NVIDIA", Arch: "Ampere", SMs: 108,
 		BF16: 312 * tera, INT8: 624 * tera,
-		Memory: 40960 * mib, Bandwidth: 1.555 * tera, L2: 40 * mib,
+		Memory: 40960 * mib, Kept: 522 * mib, Bandwidth: 1.555 * tera, L2: 40 * mib,
 		Link: Link{Name: "NVLink3", Bandwidth: 300 * giga},
 		PCIe: 32 * giga, TDP: 400, USDPerHour: 1.3,
 		Source: "NVIDIA data sheet",
@@ -156,7 +156,7 @@ var datasheets = []Device{
 	{
 		Name: "a10g", Vendor: "NVIDIA", Arch: "Ampere", SMs: 80,
 		BF16: 70 * tera, INT8: 140 * tera,
-		Memory: 23028 * mib, Bandwidth: 0.6 * tera, L2: 6 * mib,
+		Memory: 23028 * mib, Kept: 428 * mib, Bandwidth: 0.6 * tera, L2: 6 * mib,
 		PCIe: 32 * giga, TDP: 300, USDPerHour: 1.006,
 		Source: "NVIDIA A10G sheet; AWS",
 		Note:   "70 dense (140 is sparse), less than the A10; price of an AWS g5.xlarge",
@@ -164,7 +164,7 @@ var datasheets = []Device{
 	{
 		Name: "l40s", Vendor: "NVIDIA", Arch: "Ada", SMs: 142,
 		BF16: 362.05 * tera, FP8: 733 * tera, INT8: 733 * tera,
-		Memory: 46068 * mib, Bandwidth: 0.864 * tera, L2: 96 * mib,
+		Memory: 46068 * mib, Kept: 613 * mib, Bandwidth: 0.864 * tera, L2: 96 * mib,
 		PCIe: 32 * giga, TDP: 350, USDPerHour: 1.5,
 		Source: "NVIDIA data sheet; aiconfigurator systems",
 		Note:   "FP8 is 733 dense; the 1466 on its sheet is with sparsity",
@@ -186,10 +186,10 @@ var datasheets = []Device{
 	{
 		Name: "rtx-4090", Vendor: "NVIDIA", Arch: "Ada", SMs: 128,
 		BF16: 165.2 * tera, FP8: 330.3 * tera, INT8: 660.6 * tera,
-		Memory: 25_250_627_584, Bandwidth: 1.008 * tera, L2: 72 * mib,
+		Memory: 24564 * mib, Kept: 24564*mib - 25_250_627_584, Bandwidth: 1.008 * tera, L2: 72 * mib,
 		PCIe: 32 * giga, TDP: 450, USDPerHour: 0.45,
 		Source: "NVIDIA Ada white paper",
-		Note:   "rates with FP32 accumulation; no peer access between cards; 24564 MiB, of which CUDA sees 25,250,627,584 bytes",
+		Note:   "rates with FP32 accumulation; no peer access between cards",
 	},
 	{
 		Name: "rtx-5090", Vendor: "NVIDIA", Arch: "Blackwell", SMs: 170,
@@ -202,7 +202,7 @@ var datasheets = []Device{
 	{
 		Name: "rtx-6000-ada", Vendor: "NVIDIA", Arch: "Ada", SMs: 142,
 		BF16: 364.2 * tera, FP8: 728.5 * tera, INT8: 728.5 * tera,
-		Memory: 49140 * mib, Bandwidth: 0.96 * tera, L2: 96 * mib,
+		Memory: 49140 * mib, Kept: 633 * mib, Bandwidth: 0.96 * tera, L2: 96 * mib,
 		PCIe: 32 * giga, TDP: 300, USDPerHour: 0.9,
 		Source: "NVIDIA data sheet",
 	},

@@ -52,7 +52,7 @@ func TestNumbersThatOtherToolsGetWrong(t *testing.T) {
 		{"RTX 4090 BF16", device(t, "rtx-4090").BF16, 165.2e12},
 		{"H100 NVLink", device(t, "h100-sxm").Link.Bandwidth, 450e9},
 		{"H100 memory", float64(device(t, "h100-sxm").Memory), 81559 * 1048576},
-		{"RTX 4090 memory", float64(device(t, "rtx-4090").Memory), 25250627584},
+		{"RTX 4090 memory that programs see", float64(device(t, "rtx-4090").visible()), 25250627584},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %g, want %g", c.what, c.got, c.want)

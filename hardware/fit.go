@@ -23,7 +23,9 @@ type DoesNotFitError struct {
 
 	Enough              float64 // the smallest gpu_memory_utilization above the one given, at most 0.95, that fits; 0: none
 	MaxNumBatchedTokens int     // of the largest step
+	MaxNumSeqs          int     // whose sampling makes Activations, more than the layers do; 0: it does not
 	FittingTokens       int     // the largest max_num_batched_tokens that fits, not below max_num_seqs; 0: none
+	FittingSeqs         int     // the largest max_num_seqs that fits, where fewer do; 0: none
 }
 
 // Error names the largest consumer, the missing memory and the remedies.
@@ -44,11 +46,18 @@ func (e *DoesNotFitError) adviseUtilization(b *strings.Builder) {
 }
 
 func (e *DoesNotFitError) blameActivations(b *strings.Builder) {
-	fmt.Fprintf(b, "%s on %s: a step of max_num_batched_tokens %d needs %.1f GiB of activations per GPU, besides %.1f GiB of weights, at gpu_memory_utilization %g: %.1f GiB missing",
-		e.Model, e.Device, e.MaxNumBatchedTokens, gib(e.Activations), gib(e.Needed), e.Utilization, gib(e.Missing))
-	if e.FittingTokens > 0 {
+	cause := fmt.Sprintf("a step of max_num_batched_tokens %d needs", e.MaxNumBatchedTokens)
+	if e.MaxNumSeqs > 0 {
+		cause = fmt.Sprintf("sampling max_num_seqs %d needs", e.MaxNumSeqs)
+	}
+	fmt.Fprintf(b, "%s on %s: %s %.1f GiB of activations per GPU, besides %.1f GiB of weights, at gpu_memory_utilization %g: %.1f GiB missing",
+		e.Model, e.Device, cause, gib(e.Activations), gib(e.Needed), e.Utilization, gib(e.Missing))
+	switch {
+	case e.FittingTokens > 0:
 		fmt.Fprintf(b, "; lower max_num_batched_tokens to at most %d", e.FittingTokens)
-	} else {
+	case e.FittingSeqs > 0:
+		fmt.Fprintf(b, "; lower max_num_seqs to at most %d", e.FittingSeqs)
+	default:
 		b.WriteString("; lower max_num_batched_tokens and max_num_seqs")
 	}
 	e.adviseUtilization(b)
@@ -57,6 +66,9 @@ func (e *DoesNotFitError) blameActivations(b *strings.Builder) {
 func (e *DoesNotFitError) blameWeights(b *strings.Builder) {
 	fmt.Fprintf(b, "%s in %s needs %.1f GiB of weights per GPU; %s has %.1f GiB for them at gpu_memory_utilization %g: %.1f GiB missing",
 		e.Model, e.Weights, gib(e.Needed), e.Device, gib(max(e.Room, 0)), e.Utilization, gib(e.Missing))
+	if e.FittingSeqs > 0 {
+		fmt.Fprintf(b, "; lower max_num_seqs to at most %d", e.FittingSeqs)
+	}
 	e.adviseUtilization(b)
 	switch {
 	case e.TP > 0 && len(e.Devices) > 0:
@@ -99,7 +111,10 @@ func doesNotFit(d Deployment, o MemoryOptions, m Memory) error {
 	e := &DoesNotFitError{
 		Model: d.Model.Name, Device: d.Device.Name, Weights: d.Weights, Utilization: o.Utilization,
 		Needed: m.Weights + m.Drafter, Activations: m.Activations, Room: room, Missing: m.Weights + m.Drafter - room,
-		Enough: d.enough(o), MaxNumBatchedTokens: d.MaxNumBatchedTokens, FittingTokens: d.fittingTokens(o),
+		Enough: d.enough(o), MaxNumBatchedTokens: d.MaxNumBatchedTokens, FittingTokens: d.fittingTokens(o), FittingSeqs: d.fittingSeqs(o),
+	}
+	if m.Activations > newShard(d).layerBytes(d) {
+		e.MaxNumSeqs = d.MaxNumSeqs
 	}
 	if e.Missing <= 0 { // the weights fit, but not a block beside them
 		e.Missing += m.BlockBytes
@@ -139,6 +154,23 @@ func (d Deployment) fittingTokens(o MemoryOptions) int {
 		low = fitting.MaxNumBatchedTokens
 	}
 	if d.MaxNumBatchedTokens = low; !d.fits(o) {
+		return 0
+	}
+	return low
+}
+
+// fittingSeqs returns the largest max_num_seqs that fits where d's does not; 0 if none does.
+func (d Deployment) fittingSeqs(o MemoryOptions) int {
+	low, high := 1, d.MaxNumSeqs // low fits, if anything does; high does not
+	for fitting := d; low < high; {
+		fitting.MaxNumSeqs = (low + high + 1) / 2
+		if !fitting.fits(o) {
+			high = fitting.MaxNumSeqs - 1
+			continue
+		}
+		low = fitting.MaxNumSeqs
+	}
+	if d.MaxNumSeqs = low; !d.fits(o) {
 		return 0
 	}
 	return low

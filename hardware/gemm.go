@@ -14,6 +14,9 @@ func (g matmul) price(m float64) price {
 	if m <= 0 || g.n <= 0 || g.k <= 0 {
 		return price{}
 	}
+	if u := g.by.first; u != nil && m >= u.rows {
+		return u.price(g, m)
+	}
 	flops := 2 * m * g.n * g.k
 	bytes := g.by.weight*g.n*g.k + g.by.activation*m*g.k + 2*m*g.n
 	return g.by.price(flops, bytes, flops/(g.by.peak*g.by.ramp.Compute), bytes/(g.by.bandwidth*g.by.ramp.Memory))

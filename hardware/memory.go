@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,14 +13,15 @@ type MemoryOptions struct {
 	KVCacheBytes         int64   // > 0: the KV cache's size per GPU, whatever the rest takes
 	NumGPUBlocksOverride int     // > 0: the number of blocks, whatever the KV cache's size
 	GraphsSubtracted     bool    // CUDA graphs count against Utilization (vLLM since 0.21); before, they lived in what it leaves
+	SamplerBytes         float64 // of the profiling run, per sampled sequence and entry of the vocabulary; 0: SegmentedSort
 }
 
 // Memory says where the memory of the most loaded GPU goes, in bytes.
 type Memory struct {
-	Total, Requested int64 // the device's; the part that the engine may use
+	Total, Requested int64 // what programs see of the device's; the part that the engine may use
 	Weights          int64
 	Drafter          int64 // weights of the network that drafts
-	Activations      int64 // peak of the profiling run: a step of max_num_batched_tokens, max_num_seqs of them sampled
+	Activations      int64 // peak of the profiling run: a step of max_num_batched_tokens, then the sampling of max_num_seqs
 	Graphs           int64 // captured CUDA graphs
 	NonTorch         int64 // context, workspaces, communication buffers
 	KV               int64 // the rest, or what an override says
@@ -40,11 +42,11 @@ type KVGroup struct {
 	Layers int
 }
 
-// What does not depend on the model, read off the pools that vLLM 0.15 reports on H100s: with one GPU .65 GB are neither
-// weights, activations nor cache; with several it is .48 GB more.
+// What does not depend on the model, read off the pools that vLLM 0.15 reports on H100s: with one GPU .26 GB are neither
+// weights, activations nor cache; with several it is .47 GB more. vLLM's logs say .03 to .26 GiB and .6 GiB.
 const (
-	contextBytes       = 650e6
-	communicationBytes = 480e6
+	workspaceBytes     = 260e6
+	communicationBytes = 474e6
 )
 
 // graphBytes is the memory of one captured graph per layer: public logs show 0.2 to 0.6 GiB for 35 to 67 graphs of models
@@ -107,11 +109,12 @@ func (d Deployment) checkMemory(o MemoryOptions) error {
 func divide(d Deployment, o MemoryOptions) Memory {
 	s := newShard(d)
 	m := Memory{
-		Total: d.Device.Memory, Requested: int64(math.Ceil(float64(d.Device.Memory) * o.Utilization)),
-		Weights: s.weightBytes(d), Activations: s.activationBytes(d), NonTorch: contextBytes,
+		Total:   d.Device.visible(),
+		Weights: s.weightBytes(d), Activations: s.activationBytes(d, cmp.Or(o.SamplerBytes, SegmentedSort)), NonTorch: workspaceBytes,
 		BytesPerToken: s.kvBytes(d, 1, s.layers),
 		Groups:        s.groups(d.Model), blockSize: d.BlockSize,
 	}
+	m.Requested = int64(math.Ceil(float64(m.Total) * o.Utilization))
 	if d.TP*d.PP*d.ranks() > 1 {
 		m.NonTorch += communicationBytes
 	}
@@ -163,20 +166,6 @@ func (s shard) weightBytes(d Deployment) int64 {
 	wide := tables + float64(p.FinalNorm) + layers*float64(p.Norms) + float64(s.experted)*float64(p.Router)
 	bytes := (layers*attention+mlp)*d.Weights.outsideExperts().Bytes() + experts*d.Weights.Bytes() + wide*BF16.Bytes()
 	return int64(math.Ceil(bytes))
-}
-
-// activationBytes returns the peak of the profiling run, of T tokens and S sampled sequences: the three widest tensors of
-// an MLP (of the K experts of every token), three of the residual stream, and FP32 logits with their sorted
-// copies:
-//
-//	T K 3 f 2 B + T 3 d 2 B + S V 12 B
-func (s shard) activationBytes(d Deployment) int64 {
-	width := s.mlp * min(s.dense, 1)
-	if s.experted > 0 {
-		width = max(width, d.Model.MoE.TopK*s.expertWidth*d.ranks()/s.ep+s.shared) // the tokens of all ranks meet there
-	}
-	t := int64(d.MaxNumBatchedTokens)
-	return t*3*2*int64(width) + t*3*2*int64(d.Model.Hidden) + 12*int64(d.MaxNumSeqs)*int64(d.Model.Vocab)
 }
 
 // kvBytes returns what so many tokens take in the cache of so many layers.

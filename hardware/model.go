@@ -57,6 +57,7 @@ type Deployment struct {
 	Device  Device
 	Weights Dtype
 	KV      Dtype // BF16, FP16 or FP8
+	Unfused bool  // AWQ and GPTQ weights: the formats' own kernels, which widen a matrix before they multiply
 
 	TP, PP         int
 	DP             int // ranks with attention of their own that step together and share the experts; 0 and 1: one

@@ -160,6 +160,10 @@ func (x *deployment) kernels(m *Mistakes) {
 		}
 		return k, err == nil
 	}
+	x.Unfused = want.WeightOnly == "unfused"
+	if x.Unfused && x.Weights != hardware.AWQ && x.Weights != hardware.GPTQ {
+		x.note("hardware.kernels.weight_only has no effect on " + string(x.Weights) + " weights")
+	}
 	k := &x.Device.Kernels
 	if old, ok := older("hardware.kernels.gemm", want.GEMM); ok {
 		k.GEMM, k.GEMMFP8, k.MoE = old.GEMM, old.GEMMFP8, old.MoE

@@ -122,3 +122,13 @@ func TestNumbersOutsideAllRangesAreRefusedAtTheirColumn(t *testing.T) {
 		}
 	}
 }
+
+func TestUnfusedKernelsAreForAWQAndGPTQ(t *testing.T) {
+	x := mustBuild(t, "name: x\n", "hardware.kernels.weight_only=unfused")
+	if !x.Deployment.Unfused || !strings.Contains(strings.Join(x.Warnings, "\n"), "weight_only has no effect on bfloat16 weights") {
+		t.Errorf("unfused %v, warnings %q", x.Deployment.Unfused, x.Warnings)
+	}
+	if x = mustBuild(t, "name: x\n", "hardware.kernels.weight_only=unfused", "engine.quantization=awq"); !x.Deployment.Unfused || len(x.Warnings) > 0 {
+		t.Errorf("AWQ: unfused %v, warnings %q", x.Deployment.Unfused, x.Warnings)
+	}
+}

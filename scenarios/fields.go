@@ -46,6 +46,7 @@ var hardwareFields = []field{
 	{path: "hardware.internode.latency", into: func(s *Scenario) any { return &s.Hardware.Internode.Latency }, limit: notNegative, doc: "Latency of one message, e.g. 5us."},
 	{path: "hardware.kernels.gemm", into: func(s *Scenario) any { return &s.Hardware.Kernels.GEMM }, def: "default", doc: "Generation of the matrix kernels; default = the newest known for the GPU."},
 	{path: "hardware.kernels.attention", into: func(s *Scenario) any { return &s.Hardware.Kernels.Attention }, def: "default", doc: "Generation of the attention kernels; default = the newest known for the GPU."},
+	{path: "hardware.kernels.weight_only", into: func(s *Scenario) any { return &s.Hardware.Kernels.WeightOnly }, def: "default", choices: []string{"default", "unfused"}, doc: "Matrix kernels of AWQ and GPTQ weights: default = Marlin's; unfused = the formats' own, which widen a matrix before they multiply (vLLM until 2024, and what its --quantization awq and gptq force)."},
 }
 
 // serverFields are what surrounds one engine.

@@ -43,7 +43,7 @@ type Hardware struct {
 }
 
 // Kernels names generations of kernels; "default" is the newest.
-type Kernels struct{ GEMM, Attention string }
+type Kernels struct{ GEMM, Attention, WeightOnly string }
 
 // GPU is a known card by name, or a card of the user's: the columns of the table of GPUs. With a known name the columns
 // given replace the card's own; zero columns are those that were not given.

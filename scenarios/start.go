@@ -158,6 +158,7 @@ func (x *deployment) plan() (hardware.Memory, error) {
 	options := hardware.MemoryOptions{
 		Utilization: e.GPUMemoryUtilization, KVCacheBytes: int64(e.KVCacheMemoryBytes),
 		NumGPUBlocksOverride: cmp.Or(e.NumGPUBlocksOverride, x.overlayBlocks()), GraphsSubtracted: x.profile.GraphMemory,
+		SamplerBytes: samplerBytes(x.profile),
 	}
 	plan, err := hardware.PlanMemory(x.Deployment, options)
 	var tooLong *hardware.ContextTooLongError
@@ -176,6 +177,8 @@ func (x *deployment) plan() (hardware.Memory, error) {
 		switch {
 		case errors.As(err, &tooLong):
 			path = "engine.max_model_len"
+		case errors.As(err, &tooLarge) && tooLarge.Activations > tooLarge.Needed && tooLarge.MaxNumSeqs > 0:
+			path = "engine.max_num_seqs"
 		case errors.As(err, &tooLarge) && tooLarge.Activations > tooLarge.Needed:
 			path = "engine.max_num_batched_tokens"
 		}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -24,7 +25,7 @@ func TestEachTokenOfTheBudgetCostsBlocks(t *testing.T) {
 // back again and again stand in for the turns: with what is being answered they just fill the pool.
 func TestABiggerStepOnASmallCardCostsPrefixHits(t *testing.T) {
 	qwen := setup{
-		"model=qwen3-8b", "hardware.gpu=rtx-4090", "engine={profile: vllm-0.19, gpu_memory_utilization: 0.9, max_model_len: 16384, max_num_seqs: 128}",
+		"model=qwen3-8b", "hardware.gpu=rtx-4090", "engine={profile: vllm-0.20, gpu_memory_utilization: 0.9, max_model_len: 16384}",
 		"workload={requests: 400, rate: 4, prompt: {dist: uniform, mean: 1800, range_ratio: 0.4}, output: {dist: uniform, mean: 150, range_ratio: 0.5}, prefix: {distinct: 20}}", "slo.ttft=200ms",
 	}
 	small, large := qwen.budget(2048), qwen.budget(8192)
@@ -38,22 +39,33 @@ func TestABiggerStepOnASmallCardCostsPrefixHits(t *testing.T) {
 	above(t, "goodput", *a.Goodput.Attainment, *b.Goodput.Attainment, 0.05)
 }
 
-// vllm-project/vllm#17885: Llama-3.1-70B on A100, 400 ShareGPT prompts at once. With the defaults of large cards (8192 tokens and
-// 1024 sequences) two GPUs gave 1054 tokens/s and with the small ones (2048 and 256) 1438; four gave 3053 and 2994.
+// vllm-project/vllm#17885: Llama-3.1-70B on A100, 400 ShareGPT prompts at once, 0.95 of the memory. With the defaults of large cards
+// (8192 tokens and 1024 sequences) two GPUs gave 1054 tokens/s and with the small ones (2048 and 256) 1438; four gave 3053
+// and 2994. On two, what the sampler of 1024 sequences takes in the profiling run is half of the pool. That version also
+// counted the CUDA context, half a gigabyte, against its share, which leaves 0.944. The last answers of a burst take long,
+// and how long depends on the draw: five are taken together.
 func TestTheRightBudgetDependsOnHowTightThePoolIs(t *testing.T) {
 	llama := setup{
-		"model=llama-3.1-70b", "hardware.gpu=a100-sxm-80g", "engine={profile: vllm-0.10, gpu_memory_utilization: 0.95, max_model_len: 10000}",
+		"model=llama-3.1-70b", "hardware.gpu=a100-sxm-80g", "engine={profile: vllm-0.10, gpu_memory_utilization: 0.944, max_model_len: 10000}",
 		"workload={requests: 400, arrivals: burst, prompt: {dist: lognormal, mean: 220, p99: 1000, max: 1024}, output: {dist: lognormal, mean: 200, p99: 850, max: 1024}}",
 	}
-	gain := func(tp int) float64 {
-		s := llama.tp(tp)
-		large, small := s.with("engine.max_num_batched_tokens=8192", "engine.max_num_seqs=1024").run(t), s.with("engine.max_num_batched_tokens=2048", "engine.max_num_seqs=256").run(t)
-		t.Logf("tp %d: %.0f and %.0f tokens/s, %d and %d preemptions, blocks %d %d", tp, large.Throughput.TotalTokensPerS, small.Throughput.TotalTokensPerS, large.Engine.Preemptions, small.Engine.Preemptions, large.Engine.KV.Blocks, small.Engine.KV.Blocks)
-		return small.Throughput.TotalTokensPerS/large.Throughput.TotalTokensPerS - 1
+	rate := func(s setup) (sum float64) {
+		for seed := range 5 {
+			sum += s.with(fmt.Sprint("seed=", seed+1)).rate(t)
+		}
+		return sum / 5
 	}
-	tight, roomy := gain(2), gain(4)
-	above(t, "gain on two GPUs", tight, 0, 0)
-	above(t, "loss on four GPUs", 0, roomy, 0)
+	for _, c := range []struct {
+		tp           int
+		large, small float64 // reported
+	}{{2, 1054, 1438}, {4, 3053, 2994}} {
+		s := llama.tp(c.tp)
+		large, small := rate(s.budget(8192).with("engine.max_num_seqs=1024")), rate(s.budget(2048).with("engine.max_num_seqs=256"))
+		t.Logf("%d GPUs: %.0f and %.0f tokens/s, reported %.0f and %.0f", c.tp, large, small, c.large, c.small)
+		alike(t, "tokens/s with the large defaults", large, c.large, 0.15)
+		alike(t, "tokens/s with the small defaults", small, c.small, 0.15)
+		withinTwo(t, "gain of the small ones", small/large-1, c.small/c.large-1)
+	}
 }
 
 // vllm-project/vllm#15598: out of memory at start-up, cured by a lower max_num_seqs: the profiling run samples that many sequences,
@@ -62,10 +74,10 @@ func TestMoreSequencesMayNotFit(t *testing.T) {
 	gemma := setup{"model=gemma-2-9b", "hardware.gpu=rtx-4090", "engine.profile=vllm-0.10", "engine.max_model_len=4096", "engine.max_num_batched_tokens=2048"}
 	few := gemma.with("engine.max_num_seqs=64").experiment(t).Memory
 	more := gemma.with("engine.max_num_seqs=256").experiment(t).Memory
-	withinTwo(t, "bytes per sequence", float64(more.Activations-few.Activations)/(256-64), 3*4*256_000) // FP32 logits, sorted copies
+	withinTwo(t, "bytes per sequence", float64(more.Activations-few.Activations)/(256-64), 1.40*gibibyte/256/151_936*256_000) // as Qwen3-8B logged, 1.40 GiB with 256 sequences
 	_, err := build("name: report\n", gemma.with("engine.max_num_seqs=1024")...)
-	if err == nil || !strings.Contains(err.Error(), "missing") && !strings.Contains(err.Error(), "are left") {
-		t.Errorf("1024 sequences: got %v, want a refusal for want of memory", err)
+	if err == nil || !strings.Contains(err.Error(), "missing; lower max_num_seqs to at most") {
+		t.Errorf("1024 sequences: got %v, want a refusal for want of memory that names the cure", err)
 	}
 }
 
@@ -74,7 +86,7 @@ func TestMoreSequencesMayNotFit(t *testing.T) {
 func TestGraphsMovedIntoTheBudget(t *testing.T) {
 	qwen := setup{"model=qwen3-8b", "hardware.gpu=rtx-4090", "engine.max_model_len=4096"}
 	before := qwen.with("engine.profile=vllm-0.19", "engine.gpu_memory_utilization=0.9").experiment(t).Memory
-	after := qwen.with("engine.profile=vllm-0.20", "engine.gpu_memory_utilization=0.9").experiment(t).Memory
+	after := qwen.with("engine.profile=vllm-0.27", "engine.gpu_memory_utilization=0.9").experiment(t).Memory
 	above(t, "blocks", float64(before.Blocks), float64(after.Blocks), 0)
 	alike(t, "bytes that moved", float64(before.KV-after.KV), float64(before.Graphs), 0)
 	full := qwen.with("engine.profile=vllm-0.19", "engine.gpu_memory_utilization=0.98").experiment(t)
@@ -82,24 +94,28 @@ func TestGraphsMovedIntoTheBudget(t *testing.T) {
 	if !strings.Contains(strings.Join(full.Warnings, "\n"), "CUDA graphs") {
 		t.Errorf("nothing warns of it: %q", full.Warnings)
 	}
-	eager := qwen.with("engine.profile=vllm-0.20", "engine.gpu_memory_utilization=0.9", "engine.enforce_eager=true").experiment(t).Memory
+	eager := qwen.with("engine.profile=vllm-0.27", "engine.gpu_memory_utilization=0.9", "engine.enforce_eager=true").experiment(t).Memory
 	alike(t, "blocks without graphs", float64(eager.Blocks), float64(before.Blocks), 0)
 }
 
-// vllm-project/vllm#55580: a 27B model in INT4 on two RTX 5060 Ti, 32 clients. Identical starts gave pools of 183,028 or 191,884
-// tokens, and below some 190,000 throughput was lower by a quarter. Lengths are such that 32 answers just fit.
+// vllm-project/vllm#55580: a hybrid 27B model in INT4 on two RTX 5060 Ti, 32 short requests at once. Identical starts gave pools of 121
+// or of 116 blocks, and 301 or 230 tokens/s. What a sequence of such a model takes of the pool is its state, a few large
+// blocks whatever its length; here, one of 1024 tokens. The pool that lacks a few blocks does not run 32 a little more
+// slowly: those that find no room are a second round of a few, which takes almost as long as any.
 func TestASmallerPoolCanCrossACliff(t *testing.T) {
 	s := setup{
 		"model=qwen3-32b", "hardware.gpu={name: rtx-5060-ti, arch: Blackwell, sm: 36, bf16_tflops: 47.4, fp8_tflops: 95, mem_gb: 16, mem_bw_tbs: 0.448, l2_mb: 32, link_gbs_per_dir: 0, pcie_gbs_per_dir: 32, tdp_w: 180}",
-		"engine={profile: vllm-0.20, quantization: gptq, tensor_parallel_size: 2, max_model_len: 8192, enable_prefix_caching: false}",
-		"workload={requests: 96, arrivals: {name: closed, clients: 32}, prompt: 5400, output: 560}",
+		"engine={profile: vllm-v1, quantization: gptq, kv_cache_dtype: fp8, tensor_parallel_size: 2, max_model_len: 8192, max_num_seqs: 32, max_num_batched_tokens: 3135, block_size: 1024}",
+		"workload={requests: 32, arrivals: burst, prompt: 512, output: 256}",
 	}
-	roomy, tight := s.with("engine.num_gpu_blocks_override=11993").run(t), s.with("engine.num_gpu_blocks_override=11440").run(t)
-	t.Logf("%d and %d preemptions, running %.1f and %.1f", roomy.Engine.Preemptions, tight.Engine.Preemptions, roomy.Engine.Batch.MeanRunning, tight.Engine.Batch.MeanRunning)
-	if roomy.Engine.Preemptions != 0 || tight.Engine.Preemptions == 0 {
-		t.Errorf("%d preemptions in the larger pool, %d in the smaller", roomy.Engine.Preemptions, tight.Engine.Preemptions)
-	}
-	above(t, "throughput", roomy.Throughput.OutputTokensPerS, tight.Throughput.OutputTokensPerS, 0.03)
+	// One block is never handed out.
+	roomy, tight := s.with("engine.num_gpu_blocks_override=33").run(t), s.with("engine.num_gpu_blocks_override=31").run(t)
+	t.Logf("running %.1f and %.1f, %d preemptions", roomy.Engine.Batch.MeanRunning, tight.Engine.Batch.MeanRunning, tight.Engine.Preemptions)
+	withinTwo(t, "tokens/s of the larger pool", roomy.Throughput.OutputTokensPerS, 301)
+	withinTwo(t, "what the smaller one loses", tight.Throughput.OutputTokensPerS/roomy.Throughput.OutputTokensPerS-1, 230./301-1)
+	few := s.with("workload.requests=8")
+	alike(t, "tokens/s of 8 requests", few.with("engine.num_gpu_blocks_override=31").run(t).Throughput.OutputTokensPerS,
+		few.with("engine.num_gpu_blocks_override=33").run(t).Throughput.OutputTokensPerS, 0)
 }
 
 // vllm-project/vllm#39734, #52530: a request whose blocks can never fit hung the queue for ever.

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"testing"
+
+	"github.com/servesim/servesim/hardware"
 )
 
 // vllm-project/vllm#8089: Llama-70B in FP8 on eight H100: one engine of eight GPUs came nowhere near two of four.
@@ -12,13 +14,18 @@ func TestTensorParallelismWinsAtLowLoadAndReplicasAtHigh(t *testing.T) {
 	llama := setup{"model=llama-3.1-70b", "hardware.gpu=h100-sxm", "engine={profile: vllm-v1-2025, quantization: fp8, max_model_len: 8192}", burst}
 	above(t, "Llama-70B: two engines of four GPUs and one of eight", 2*llama.tp(4).rate(t), llama.tp(8).rate(t), 0.1)
 
-	// QwQ-32B is Qwen2.5-32B by its sizes.
+	// QwQ-32B is Qwen2.5-32B by its sizes. The report gives seconds for 200 tokens, of vLLM 0.7.2, whose host took longer
+	// than any that is modelled: the gain of eight GPUs was smaller than here.
 	qwq := setup{"model=qwen2.5-32b", "hardware.gpu=a100-sxm-80g", "engine={profile: vllm-v1-2025, max_model_len: 8192}"}
-	low := func(clients int) setup {
-		return qwq.with(fmt.Sprintf("workload={requests: 32, arrivals: {name: closed, clients: %d}, prompt: 512, output: 128}", clients))
-	}
-	for _, batch := range []int{1, 16} {
-		above(t, fmt.Sprintf("QwQ, time per token of %d at once", batch), low(batch).tp(4).run(t).Latency.TPOT.Mean, low(batch).tp(8).run(t).Latency.TPOT.Mean, 0)
+	for _, c := range []struct {
+		batch       int
+		four, eight float64
+	}{{1, 3.91, 3.15}, {16, 4.77, 4.25}} {
+		low := qwq.with(fmt.Sprintf("workload={requests: %d, arrivals: burst, prompt: 1, output: 200}", c.batch))
+		four, eight := low.tp(4).run(t).DurationS, low.tp(8).run(t).DurationS
+		withinTwo(t, fmt.Sprintf("QwQ, seconds of %d at once on four", c.batch), four, c.four)
+		withinTwo(t, fmt.Sprintf("QwQ, seconds of %d at once on eight", c.batch), eight, c.eight)
+		above(t, "QwQ, seconds on four and eight", four, eight, 0)
 	}
 	above(t, "QwQ, burst: two engines of four GPUs and one of eight", 2*qwq.with(burst).tp(4).rate(t), qwq.with(burst).tp(8).rate(t), 0.1)
 }
@@ -56,17 +63,22 @@ func TestSmallChunksCostAPipelineThroughput(t *testing.T) {
 	withinTwo(t, "tokens/s a GPU with 4k", small, 1347)
 }
 
-// vllm-project/vllm#3399, #2980: Qwen-72B on four A800, 10,000 short answers, 500 at once, no graphs: 1468 s in 16 bits, 1638 s with GPTQ and
-// 2025 s with AWQ. Widening weights costs compute-bound steps; a lone decode gains, and so does the cache. Only the
-// direction is checked: vLLM 0.3.3 had none of the kernels whose times are known.
+// vllm-project/vllm#3399, #2980: Qwen-72B on four A800, 10,000 addresses to parse, 500 at once, no graphs, vLLM 0.3.3: 1468 s in 16 bits,
+// 1638 s with GPTQ and 2025 s with AWQ. Their kernels of then write every matrix out in 16 bits before they multiply a
+// large batch, once a step whatever the batch gains, and AWQ's decodes fewer than 256 sequences far from the peak. The
+// lengths are not given; with those here, 16 bits take as long as reported.
 func TestNarrowWeightsHelpDecodesAndHurtFullBatches(t *testing.T) {
-	qwen := setup{"model=qwen-72b", "hardware.gpu=a100-sxm-80g", "engine={profile: vllm-v0, tensor_parallel_size: 4, max_model_len: 2000, gpu_memory_utilization: 0.95, enforce_eager: true}"}
-	full := qwen.with("workload={requests: 1000, arrivals: {name: closed, clients: 500}, prompt: {dist: uniform, mean: 500, range_ratio: 0.3}, output: {dist: uniform, mean: 10, range_ratio: 0.3}}")
+	qwen := setup{
+		"model=qwen-72b", "hardware.gpu=a100-sxm-80g", "hardware.kernels.weight_only=unfused",
+		"engine={profile: vllm-v0, tensor_parallel_size: 4, max_model_len: 2000, gpu_memory_utilization: 0.95, enforce_eager: true}",
+	}
+	full := qwen.with("workload={requests: 2000, arrivals: {name: closed, clients: 500}, prompt: {dist: uniform, mean: 400, range_ratio: 0.3}, output: {dist: uniform, mean: 120, range_ratio: 0.3}}")
 	wide, gptq, awq := full.run(t), full.with("engine.quantization=gptq").run(t), full.with("engine.quantization=awq").run(t)
 	above(t, "blocks", float64(gptq.Engine.KV.Blocks), float64(wide.Engine.KV.Blocks), 0.5)
-	t.Logf("GPTQ %.3f (reported 1.116), AWQ %.3f (reported 1.379)", gptq.DurationS/wide.DurationS, awq.DurationS/wide.DurationS)
-	above(t, "duration of GPTQ and 16 bits", gptq.DurationS, wide.DurationS, 0)
-	above(t, "duration of AWQ and 16 bits", awq.DurationS, wide.DurationS, 0)
+	alike(t, "seconds of 10,000 in 16 bits", 5*wide.DurationS, 1468, 0.1)
+	withinTwo(t, "what GPTQ adds", gptq.DurationS/wide.DurationS-1, 1638./1468-1)
+	withinTwo(t, "what AWQ adds", awq.DurationS/wide.DurationS-1, 2025./1468-1)
+	above(t, "duration of AWQ and GPTQ", awq.DurationS, gptq.DurationS, 0)
 	lone := qwen.with("engine.enforce_eager=false", "workload={requests: 2, rate: 0.01, prompt: 300, output: 60}")
 	above(t, "time per token, one at a time", lone.run(t).Latency.TPOT.Mean, lone.with("engine.quantization=gptq").run(t).Latency.TPOT.Mean, 0.5)
 }
@@ -85,14 +97,21 @@ func TestAnFP8CacheHelpsOnlyWhereTheCacheWasTheLimit(t *testing.T) {
 }
 
 // vllm-project/vllm#10634, #11133, #6854: with 256 sequences of a 7B model the GPU idled 5 to 6 ms between two steps, and 0.15 to 0.17 ms with
-// asynchronous scheduling. What asynchronous scheduling saves per token is that gap.
+// asynchronous scheduling: in the prototype of 2024. Served runs of later versions still show half of it.
 func TestTheHostGrowsWithTheBatchUnlessItHides(t *testing.T) {
-	s := setup{"model=qwen2.5-7b", "hardware.gpu=h100-sxm", "engine={profile: vllm-v1-2025, max_model_len: 4096, max_num_seqs: 256}"}
-	saved := func(n int) float64 {
-		b := s.with(fmt.Sprintf("workload={requests: %d, arrivals: burst, prompt: 32, output: 400}", n))
-		return b.run(t).Latency.TPOT.P50 - b.with("engine.async_scheduling=true").run(t).Latency.TPOT.P50
+	s := setup{"model=llama-2-7b", "hardware.gpu=a100-sxm-80g", "engine={profile: vllm-v1-2025, max_model_len: 4096, max_num_seqs: 256}"}
+	// gap returns what a token waits for beside the device, in milliseconds.
+	gap := func(n int, async bool) float64 {
+		x := s.with(fmt.Sprintf("workload={requests: %d, arrivals: burst, prompt: 32, output: 400}", n), fmt.Sprint("engine.async_scheduling=", async))
+		var step hardware.Step
+		for range n {
+			step.AddDecode(32+400/2, hardware.Window{})
+		}
+		device := x.experiment(t).cost.Cost(step).Device
+		return x.run(t).Latency.TPOT.P50 - device.Seconds()*1e3
 	}
-	few, many := saved(8), saved(256)
-	above(t, "milliseconds saved with 256 and 8 sequences", many, few, 0.5)
-	withinTwo(t, "milliseconds saved with 256 sequences", many, 5.5-0.16)
+	few, many := gap(8, false), gap(256, false)
+	above(t, "gap with 256 and 8 sequences", many, few, 1)
+	withinTwo(t, "gap with 256 sequences", many, 5.5)
+	withinTwo(t, "of which asynchronous scheduling hides", many-gap(256, true), 5.5-0.16)
 }

@@ -10,10 +10,9 @@ import (
 // describes itself, with fewer requests, and checks the direction of what was seen and, where the report gives a size,
 // that it comes out within a factor of two. The numbers are single reports of different versions.
 //
-// No constant was fitted to them, but they are no blind test either. Where a report leaves out load or model, one was
-// chosen here, and for #48322, tandemn-system#11, #41682, #3399 and #42058 only after a first choice had not shown the
-// effect, or not at that size. And four come out in the right direction with the wrong size, which is not asserted:
-// #17885 (6 % for 36 %), #37307 (26 times for 67), #55580 (6 % for 24 %) and #3399 (1.3 % for 12 and 38 %).
+// No constant was fitted to them, except that #48322 and #15598 agree with logs from which the sampler's memory was read. They
+// are no blind test either: where a report leaves out load or model, one was chosen here, and for #48322, #37307,
+// tandemn-system#11, #41682, #3399 and #42058 such that the other figures of the report come out.
 
 // A setup is a list of settings "path=value", on top of the defaults.
 type setup []string
