@@ -215,7 +215,6 @@ func (x *deployment) host() {
 	}
 	e := &x.s.Engine
 	x.Host.ExposedPerSampled = e.SamplingCost.Seconds() + e.ConstrainedDecoding.Share*e.ConstrainedDecoding.Cost.Seconds()
-	x.ExpertSkew = servedSkew(x.Model)
 	if !x.s.Explicit("frontend.api_servers") && x.s.Engine.APIServerCount > 0 {
 		x.s.Frontend.APIServers = x.s.Engine.APIServerCount
 	}
