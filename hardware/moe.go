@@ -15,6 +15,13 @@ func DistinctExperts(e, k int, n float64) float64 {
 // bandwidth of an H100, where BF16 ones reach .53 and .886.
 const int4Experts = 0.226
 
+// Checkpoints that are published in FP8 (DeepSeek-V3, Kimi-K2) have a scale for each block of 128 × 128, which is multiplied in
+// within the product: .305 of the peak of an H100 instead of .53, and 10 µs more (aiconfigurator, vLLM's kernels).
+const (
+	blockScaledCompute = 0.305 / 0.53
+	blockScaledT0      = 10 * us
+)
+
 // hopperMXFP4Stream is the rate, in bytes of weights per second, at which Hopper widens MXFP4 experts. Its multiprocessors cannot
 // widen faster than that: an FP8 cache, widened on the way just so, is read at 2.7 TB/s on an H100 and at 3.0 on an H200, whose
 // memory delivers 4.8 (DecodeMemoryFP8, from aiconfigurator's kernel tables).
@@ -58,6 +65,9 @@ func newExperts(d Deployment, s shard) experts {
 	case d.Weights == AWQ || d.Weights == GPTQ:
 		x.by.ramp.Compute *= int4Experts
 		x.by.ramp.Memory *= int4Experts
+	case d.Weights == FP8 && d.Device.FP8 > 0 && d.Model.Dtype == FP8:
+		x.by.ramp.Compute *= blockScaledCompute
+		x.by.ramp.T0 += blockScaledT0
 	case d.Weights == MXFP4 && d.Device.Arch == "Hopper":
 		x.by.ramp.Compute *= hopperMXFP4Compute
 		x.rows = 1
