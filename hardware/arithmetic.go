@@ -24,7 +24,7 @@ func (d Device) arithmetic(w Dtype) arithmetic {
 	}
 	switch {
 	case w.WeightOnlyOn(d):
-		a.ramp = k.WeightOnly()
+		a.ramp = k.WeightOnly(d.Arch)
 	case w == FP8:
 		a.activation, a.flopEnergy = 1, energy8
 		a.peak, a.ramp = d.FP8, k.GEMMFP8

@@ -168,7 +168,7 @@ func (d Deployment) checkSettings() error {
 }
 
 func (h Host) check() error {
-	for _, x := range []float64{h.ExposedBase, h.ExposedPerSeq, h.ExposedPerSampled, h.HiddenBase, h.HiddenPerSeq, h.UngraphedPerLayer} {
+	for _, x := range []float64{h.ExposedBase, h.ExposedPerSeq, h.ExposedPerSampled, h.HiddenBase, h.HiddenPerSeq} {
 		if !(x >= 0) || math.IsInf(x, 0) {
 			return fmt.Errorf("host times must be finite and not negative, got %+v", h)
 		}

@@ -134,7 +134,7 @@ func overlay(now, old Kernels) Kernels {
 // BF16; it also has no instruction to widen an FP8 cache, which is assumed to cost a tenth of the bandwidth.
 func complete(k Kernels, d Device) Kernels {
 	if d.FP8 == 0 || k.GEMMFP8.Compute == 0 {
-		k.GEMMFP8 = k.WeightOnly()
+		k.GEMMFP8 = k.WeightOnly(d.Arch)
 	}
 	if k.DecodeMemoryFP8 == 0 {
 		k.DecodeMemoryFP8 = 0.9 * k.DecodeMemory
@@ -144,12 +144,26 @@ func complete(k Kernels, d Device) Kernels {
 }
 
 // WeightOnly returns the GEMM of weights that are stored narrow and widened to BF16 on the way to the multiplier (AWQ,
-// GPTQ, FP8 without FP8 arithmetic), relative to the BF16 peak: the BF16 GEMM with 5 % less of the peak, 10 %
-// less of the bandwidth and 3 µs more per kernel (fitted on TensorRT-LLM's weight-only GEMMs of A100, H200 and L40S).
-func (k Kernels) WeightOnly() Ramp {
+// GPTQ, FP8 without FP8 arithmetic) on a card of the given architecture, relative to the BF16 peak: the BF16 GEMM with 10 % less of the
+// bandwidth and 3 µs more per kernel (fitted on TensorRT-LLM's weight-only GEMMs of A100, H200 and L40S), and as much less of
+// the peak as widening costs large batches.
+func (k Kernels) WeightOnly(arch string) Ramp {
 	r := k.GEMM
-	r.Compute *= 0.95
+	r.Compute *= marlin(arch)
 	r.Memory *= 0.9
 	r.T0 += 3 * us
 	return r
+}
+
+// marlin returns what large batches keep of the rate of 16-bit products. Before Hopper vLLM runs Marlin: 141 TFLOP/s on an A100 from
+// 128 rows on, .66 of the 16-bit product at 1024 (vLLM #2497); .82 on an RTX 6000 Ada at 16,384 rows (IST-DASLab/marlin #21). Kernels
+// that widen beside the multiplication, TensorRT-LLM's and Machete on Hopper, lose 5 %.
+func marlin(arch string) float64 {
+	switch arch {
+	case "Volta", "Turing", "Ampere":
+		return 0.66
+	case "Ada":
+		return 0.82
+	}
+	return 0.95
 }

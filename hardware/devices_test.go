@@ -176,7 +176,7 @@ func TestDerivedCardsTakeAfterTheirNearestSibling(t *testing.T) {
 
 func TestCardsWithoutFP8ComputeInBF16(t *testing.T) {
 	k := device(t, "a100-sxm-80g").Kernels
-	if k.GEMMFP8 != k.WeightOnly() || math.Abs(k.GEMMFP8.T0-8.9e-6) > 1e-12 || k.GEMMFP8.Compute >= k.GEMM.Compute {
+	if k.GEMMFP8 != k.WeightOnly("Ampere") || math.Abs(k.GEMMFP8.T0-8.9e-6) > 1e-12 || k.GEMMFP8.Compute >= k.GEMM.Compute {
 		t.Errorf("FP8 weights on A100: %+v", k.GEMMFP8)
 	}
 	if k.TwoShotPerGPU != 0.84e-6 {

@@ -55,13 +55,13 @@ const (
 
 // launches says which steps replay a captured graph, and what the others lose.
 type launches struct {
-	sizes        []int   // captured, ascending
-	floor, extra float64 // seconds of a step without a graph: that launching takes, that it adds
+	sizes []int   // captured, ascending
+	floor float64 // seconds that launching the kernels of a step takes without a graph
 }
 
 func newLaunches(d Deployment, s shard) launches {
 	layers := float64(s.layers)
-	l := launches{sizes: d.Graphs, floor: compiledLaunch * kernelsPerLayer * layers, extra: d.Host.UngraphedPerLayer * layers}
+	l := launches{sizes: d.Graphs, floor: compiledLaunch * kernelsPerLayer * layers}
 	if d.eager() {
 		l.sizes, l.floor = nil, eagerLaunch*kernelsPerLayer*layers
 	}
@@ -86,5 +86,5 @@ func (l *launches) gaps(n int, busy float64) float64 {
 	if k := len(l.sizes); k > 0 && n <= l.sizes[k-1] {
 		return 0
 	}
-	return max(l.floor-busy, l.extra)
+	return max(l.floor-busy, 0)
 }

@@ -82,5 +82,4 @@ type Host struct {
 	ExposedBase, ExposedPerSeq float64 // seconds: launch, sampling, hand-over; hidden by nothing
 	ExposedPerSampled          float64 // seconds for each token sampled: masks of constrained decoding, costly sampling
 	HiddenBase, HiddenPerSeq   float64 // seconds: scheduling and input preparation; hidden when asynchronous
-	UngraphedPerLayer          float64 // seconds that each layer adds on the device where no CUDA graph covers the step
 }

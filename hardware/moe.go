@@ -15,13 +15,22 @@ func DistinctExperts(e, k int, n float64) float64 {
 // bandwidth of an H100, where BF16 ones reach .53 and .886.
 const int4Experts = 0.226
 
-// hopperMXFP4Stream is the rate, in bytes of weights per second, at which Hopper widens MXFP4 experts: an H200 is
-// hardly faster at it than an H100.
+// Checkpoints that are published in FP8 (DeepSeek-V3, Kimi-K2) have a scale for each block of 128 × 128, which is multiplied in
+// within the product: .305 of the peak of an H100 instead of .53, and 10 µs more (aiconfigurator, vLLM's kernels).
+const (
+	blockScaledCompute = 0.305 / 0.53
+	blockScaledT0      = 10 * us
+)
+
+// hopperMXFP4Stream is the rate, in bytes of weights per second, at which Hopper widens MXFP4 experts. Its multiprocessors cannot
+// widen faster than that: an FP8 cache, widened on the way just so, is read at 2.7 TB/s on an H100 and at 3.0 on an H200, whose
+// memory delivers 4.8 (DecodeMemoryFP8, from aiconfigurator's kernel tables).
 const hopperMXFP4Stream = 3.0e12
 
-// hopperMXFP4Compute is how much of the rate of 16-bit experts those reach that are widened from MXFP4 on the way, on Hopper: .25 of
-// the peak instead of .53 (prefills of gpt-oss-120b served by vLLM 0.21 on H100 and H200).
-const hopperMXFP4Compute = 0.47
+// hopperMXFP4Compute is how much of the rate of 16-bit experts those reach that are widened from MXFP4 on the way, on Hopper.
+// Published for the kernels that vLLM uses are 28, 37 and 49 % of the peak, as they were tuned (triton-lang/triton #6833), where 16-bit
+// products reach 79.5 %. Of the three the lowest agrees with served prefills of gpt-oss-120b on two H100.
+const hopperMXFP4Compute = 0.28 / 0.795
 
 // expertRows is how many rows the tiles of grouped GEMMs pad each expert's share to. Kernels that widen weights on the
 // way do it behind the stream of weights, so that padding costs them nothing.
@@ -56,6 +65,9 @@ func newExperts(d Deployment, s shard) experts {
 	case d.Weights == AWQ || d.Weights == GPTQ:
 		x.by.ramp.Compute *= int4Experts
 		x.by.ramp.Memory *= int4Experts
+	case d.Weights == FP8 && d.Device.FP8 > 0 && d.Model.Dtype == FP8:
+		x.by.ramp.Compute *= blockScaledCompute
+		x.by.ramp.T0 += blockScaledT0
 	case d.Weights == MXFP4 && d.Device.Arch == "Hopper":
 		x.by.ramp.Compute *= hopperMXFP4Compute
 		x.rows = 1

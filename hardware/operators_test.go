@@ -146,17 +146,28 @@ func TestAllReducesComeCloseToMeasuredOnes(t *testing.T) {
 }
 
 func TestExpertsComeCloseToMeasuredOnes(t *testing.T) {
+	for _, c := range []struct {
+		dtype               string
+		weights, checkpoint Dtype
+	}{{"bfloat16", BF16, BF16}, {"fp8", FP8, BF16}, {"fp8_block", FP8, FP8}} {
+		t.Run(c.dtype, func(t *testing.T) { expertsComeClose(t, c.dtype, c.weights, c.checkpoint) })
+	}
+}
+
+func expertsComeClose(t *testing.T, dtype string, weights, checkpoint Dtype) {
+	t.Helper()
 	var errs errorsOf
 	for _, row := range samples(t, "moe.csv") {
 		d, ok := sampledDevice(t, row["gpu"])
-		if !ok || row["dtype"] != "bfloat16" || row["routing"] == "balanced" {
+		if !ok || row["dtype"] != dtype || dtype == "bfloat16" && row["routing"] == "balanced" {
 			continue
 		}
 		m := Model{
 			Layers: 1, Hidden: int(value(t, row, "hidden")), Heads: 64, KVHeads: 64, HeadDim: 128,
-			MoE: MoE{Experts: int(value(t, row, "experts")), TopK: int(value(t, row, "topk")), Width: int(value(t, row, "inter")), Layers: 1},
+			MoE:   MoE{Experts: int(value(t, row, "experts")), TopK: int(value(t, row, "topk")), Width: int(value(t, row, "inter")), Layers: 1},
+			Dtype: checkpoint,
 		}
-		dep := Deployment{Model: m, Device: d, Weights: BF16, TP: int(value(t, row, "tp")), PP: 1}
+		dep := Deployment{Model: m, Device: d, Weights: weights, TP: int(value(t, row, "tp")), PP: 1}
 		x := newExperts(dep, newShard(dep))
 		p := x.price(value(t, row, "tokens"))
 		errs.add(p.seconds()*1e6, value(t, row, "us"))

@@ -23,10 +23,10 @@ const (
 
 // What the kernels reach of what Marlin does of the peak when they widen on the way. AWQ's is chosen so that Llama-2-13B on
 // A100 keeps two thirds of its tokens per second with 128 sequences, as reported (AutoAWQ #235; there and in #106, half to
-// .57 with 256). ExLlama's does without tensor cores, which leaves a quarter of the peak of an A100; a fifth is a guess.
+// .57 with 256). ExLlama's does without tensor cores, which leaves a quarter of the peak of an A100; a little less, .15 of it, is a guess.
 const (
-	awqOnTheWay  = 0.28
-	gptqOnTheWay = 0.2
+	awqOnTheWay  = 0.40
+	gptqOnTheWay = 0.29
 )
 
 // unfused puts the kernels of w's own format into a.

@@ -19,10 +19,10 @@ type band struct {
 
 // Source of the bands: the summary of servesim validate by class (90th percentile of the absolute error).
 //
-//	vLLM 0.15, Poisson arrivals, H100, A100 and L40S   end-to-end 6.7 % of 46 runs, per token 8.3 % of 48
-//	vLLM 0.21, closed loop, gpt-oss on H100 and H200   per token 5.5 % of 48 runs
-//	vLLM 0.11, closed loop                             per token 24 % of 6 runs; bursts, with incomplete settings, more
-//	vLLM 0.19, logs of an RTX 4090                     means within 6 % of one run: half as wide as where there is none
+//	vLLM 0.15, Poisson arrivals, H100, A100 and L40S   end-to-end 6.6 % of 46 runs, per token 8.3 % of 48
+//	vLLM 0.21, closed loop, gpt-oss on H100 and H200   per token 6.5 % of 48 runs
+//	vLLM 0.11, closed loop                             per token 23 % of 6 runs; bursts, with incomplete settings, more
+//	vLLM 0.19, logs of an RTX 4090                     means within 5 % of one run: half as wide as where there is none
 var bands = []band{
 	{old: true, pct: 30, basis: "few runs of engines of this age were compared"},
 	{draft: true, pct: 25, basis: "no served run with speculative decoding was compared, and acceptance is what you or we assume"},

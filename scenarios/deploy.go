@@ -220,9 +220,7 @@ func (x *deployment) host() {
 	}
 	e := &x.s.Engine
 	x.Host.ExposedPerSampled = e.SamplingCost.Seconds() + e.ConstrainedDecoding.Share*e.ConstrainedDecoding.Cost.Seconds()
-	if x.ExpertSkew = e.ExpertSkew; x.ExpertSkew == 0 {
-		x.ExpertSkew = servedSkew(x.Model)
-	}
+	x.ExpertSkew = e.ExpertSkew
 	if !x.s.Explicit("frontend.api_servers") && x.s.Engine.APIServerCount > 0 {
 		x.s.Frontend.APIServers = x.s.Engine.APIServerCount
 	}

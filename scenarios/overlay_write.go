@@ -63,11 +63,12 @@ func positiveText(n int) string {
 	return strconv.Itoa(n)
 }
 
+// percentText writes an error that is known; however small, it is not written as 0, which would mean that it is not.
 func percentText(v float64) string {
 	if v == 0 {
 		return ""
 	}
-	return strconv.FormatFloat(v, 'f', 1, 64)
+	return strconv.FormatFloat(max(v, 0.1), 'f', 1, 64)
 }
 
 // quoteYAML writes text so that every reader takes it for text.

@@ -70,7 +70,7 @@ type Engine struct {
 	TensorParallelSize, PipelineParallelSize  int
 	DataParallelSize                          int
 	EnableExpertParallel                      bool
-	ExpertSkew                                float64 // 0: what served runs of the model's kind show
+	ExpertSkew                                float64 // 0: 1, even routing
 	MaxNumSeqs, MaxNumBatchedTokens           int     // 0: the profile's default for this GPU
 	MaxNumScheduledTokens                     int     // 0: MaxNumBatchedTokens
 	MaxModelLen                               int     // 0: the model's; -1: the longest that fits

@@ -82,7 +82,7 @@ func TestCalibrateRecoversTheConstantsOfASimulatedMachine(t *testing.T) {
 		}, scenarios.Constants{0.2e-3, 5e-6, 12e-3, 1.1, 1.05, math.NaN()}},
 		"an RTX 4090 with less memory": {starved, []Benchmark{
 			load(256, 64, 20, 1, inf), load(512, 128, 200, 24, inf), load(2048, 32, 60, 2, inf), load(1024, 256, 160, 32, inf),
-			load(2048, 128, 120, 16, inf),
+			load(6000, 64, 40, 2, inf), load(2048, 128, 120, 10, inf),
 		}, scenarios.Constants{0.9e-3, 18e-6, 15e-3, 0.92, 0.9, 1500}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,5 +27,9 @@ func Embedded() (*Table, error) {
 // EmbeddedLogs returns the logs that ship with the program: two runs of vLLM 0.19, request by request, published with
 // LLMServingSim.
 func EmbeddedLogs() (*Logs, error) {
-	return ReadLogs("vllm019_requests.csv", strings.NewReader(embeddedRequests), "vllm019_summary.csv", strings.NewReader(embeddedSettings))
+	l, err := ReadLogs("vllm019_requests.csv", strings.NewReader(embeddedRequests), "vllm019_summary.csv", strings.NewReader(embeddedSettings))
+	if l != nil {
+		l.embedded = true
+	}
+	return l, err
 }

@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,20 +14,25 @@ func TestTheRowsOfTheFitAreToldFromThoseLeftOut(t *testing.T) {
 	}
 	counts := map[string]int{}
 	for i := range table.Rows {
-		counts[table.Rows[i].inFit()]++
+		r := &table.Rows[i]
+		counts[r.EngineVersion+" "+r.inFit()]++
 	}
-	if counts["yes"] != 27 || counts["form"] != 4 || counts["no"] != 17 || counts[""] != 93 {
-		t.Errorf("%v, want 27 rows in the fit, 4 that shaped the model, 17 left out and 93 of other versions", counts)
+	want := map[string]int{
+		"0.15.1 yes": 27, "0.15.1 form": 4, "0.15.1 no": 17,
+		"0.21 yes": 15, "0.21 no": 33, "0.11.0 yes": 3, "0.11.0 no": 42,
+	}
+	if !maps.Equal(counts, want) {
+		t.Errorf("%v, want %v", counts, want)
 	}
 	r := validate(t, table, "id=*llama-2-7b-tp1-reasoning*")
-	if _, ok := r.By[fitPart]["form"]; !ok || len(r.By[fitPart]) != 1 {
-		t.Errorf("parts %v, want form alone", r.By[fitPart])
+	if part := r.By["fit_of_0.15.1"]; part["form"] == nil || len(part) != 1 {
+		t.Errorf("parts %v, want form alone", part)
 	}
 }
 
 func TestNothingWasFittedToATableFromOutside(t *testing.T) {
 	r := validate(t, read(t, header+"a,,,0.15.1,llama-3.1-8b,H100-SXM,1,burst,1,1,1,,1,\n"), "")
-	if len(r.Rows) != 1 || r.By[fitPart] != nil {
+	if len(r.Rows) != 1 || r.By["fit_of_0.15.1"] != nil {
 		t.Errorf("%d rows, parts %v", len(r.Rows), r.By)
 	}
 }

@@ -18,6 +18,8 @@ import (
 type Logs struct {
 	Name string // of the file with the requests, for messages
 	Runs []Run
+
+	embedded bool // the built-in ones
 }
 
 // A Run is one recorded run: the settings of its server and what happened to each request.
@@ -133,14 +135,14 @@ func (l *Logs) Validate(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder(false)
+	b := newBuilder(l.embedded)
 	for i := range l.Runs {
 		r := &l.Runs[i]
 		if all[i].skipped != "" {
 			b.r.Skipped = append(b.r.Skipped, Skip{r.Name, all[i].skipped})
 			continue
 		}
-		row := Row{Model: r.Model, EngineVersion: r.EngineVersion, Arrival: "recorded"}
+		row := Row{Model: r.Model, GPU: r.GPU, EngineVersion: r.EngineVersion, Arrival: "recorded"}
 		for _, c := range distributions(r.Name, r.measured(), all[i].times) {
 			b.compared(c, &row, all[i].device)
 		}

@@ -72,6 +72,9 @@ func TestRecordedRunsOfVLLM019AreMet(t *testing.T) {
 	if err != nil || len(r.Skipped) > 0 {
 		t.Fatal(err, r.Skipped)
 	}
+	if part := r.By["fit_of_0.19.0"]; part["yes"]["e2el_mean"].N != 1 || part["no"]["e2el_mean"].N != 1 {
+		t.Errorf("parts %v, want one run in the fit and one left out", part)
+	}
 	for _, c := range r.Rows {
 		switch c.Metric {
 		case "ttft_mean", "tpot_mean", "e2el_mean", "makespan":

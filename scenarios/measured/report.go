@@ -13,7 +13,7 @@ type Report struct {
 	Skipped []Skip             `json:"skipped"`
 	Summary map[string]Summary `json:"summary"` // of what is judged, by metric
 	// By holds the same for parts of the table: by gpu, model_class, engine_version and arrival, by cpu_offload_gib where KV was
-	// offloaded, and of the built-in table by whether constants were fitted to the row, then by the value of
+	// offloaded, and of the built-in runs by whether constants of their version were fitted to the row, then by the value of
 	// that, then by metric.
 	By       map[string]map[string]map[string]Summary `json:"by"`
 	Capacity []Comparison                             `json:"capacity"` // of the KV pool, where the engine reported it
@@ -118,9 +118,7 @@ func (b *builder) compared(c Comparison, r *Row, device string) {
 	if r.CPUOffloadGiB > 0 {
 		b.count("cpu_offload_gib", decimal(r.CPUOffloadGiB), c)
 	}
-	if in := r.inFit(); in != "" && b.embedded {
-		b.count(fitPart, in, c)
-	}
+	b.countFit(r, c)
 }
 
 // predicted returns the simulated value of a metric. The mean time per token is over requests; where all answers have the same
