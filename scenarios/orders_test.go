@@ -60,7 +60,7 @@ func (s setup) under(policy string) setup { return s.with("engine.scheduling_pol
 
 // Short answers overtake the long: mean times fall, and the long, who are one in ten, wait for longer.
 func TestShortestFirstLowersTheMeanAndStarvesTheLong(t *testing.T) {
-	s := mail(t, bimodal(1500, 11))
+	s := mail(t, bimodal(1500, 13))
 	fcfs, sjf, srpt := s.run(t), s.under("sjf").run(t), s.under("srpt").run(t)
 	above(t, "mean E2EL, fcfs over sjf", fcfs.Latency.E2EL.Mean, sjf.Latency.E2EL.Mean, 0.5)
 	above(t, "mean E2EL, sjf over srpt", sjf.Latency.E2EL.Mean, srpt.Latency.E2EL.Mean, 0)
@@ -69,7 +69,7 @@ func TestShortestFirstLowersTheMeanAndStarvesTheLong(t *testing.T) {
 }
 
 func TestAWorsePredictorGainsLess(t *testing.T) {
-	s := mail(t, bimodal(1500, 11))
+	s := mail(t, bimodal(1500, 13))
 	last := s.under("sjf").with("scheduler.predictor=oracle").run(t).Latency.E2EL.Mean
 	for _, sigma := range []string{"1.5", "4"} {
 		mean := s.under("sjf").with("scheduler.predictor={name: noisy, error: " + sigma + "}").run(t).Latency.E2EL.Mean

@@ -27,7 +27,7 @@ func (s setup) written(t *testing.T) float64 {
 // 157. A single stream fell from 59.6 to 50.0, since drafts by batch size leave no full CUDA graph. The model (122B
 // parameters) and the GPU are others here, and the acceptance is chosen.
 func TestDraftsByBatchSizeLoseTheFullGraphAndFallAtTheThreshold(t *testing.T) {
-	s := setup{"model=gpt-oss-120b", "workload.prompt=200", "workload.output=180"}
+	s := setup{"model=gpt-oss-120b", "engine.max_model_len=32768", "workload.prompt=200", "workload.output=180"}
 	static := s.drafts("method: mtp, num_speculative_tokens: 2, acceptance: 0.8")
 	dynamic := s.drafts("method: mtp, num_speculative_tokens: 2, acceptance: 0.8, num_speculative_tokens_per_batch_size: [[1, 4, 2], [5, 512, 0]]")
 	withinTwo(t, "one stream, drafts by batch size against a fixed number: loss", 1-dynamic.clients(1, 20).written(t)/static.clients(1, 20).written(t), 1-50.0/59.6)
