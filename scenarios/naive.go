@@ -41,9 +41,6 @@ func (x *Experiment) knownToNaive() error {
 	if x.Scenario.hostBlocks(x.Memory) > 0 {
 		found = append(found, errors.New("the reference engine knows no host memory: leave out kv_offloading_size"))
 	}
-	if x.accepts != nil {
-		found = append(found, errors.New("the reference engine knows no speculative decoding: leave out speculative_config"))
-	}
 	return errors.Join(found...)
 }
 
