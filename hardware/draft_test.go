@@ -194,3 +194,16 @@ func TestADrafterOnOneGPUCostsNoCollectives(t *testing.T) {
 		t.Errorf("collectives take %v without drafts, %v with a drafter on one GPU, %v on all", a, b, c)
 	}
 }
+
+func TestPricingDraftsAllocatesNothing(t *testing.T) {
+	r := roofline(t, drafting(t, 3))
+	var s Step
+	for range 50 {
+		s.AddVerification(3, 700, r.Window())
+		s.AddProposal(704)
+	}
+	s.Draft.Depth = 3
+	if n := testing.AllocsPerRun(100, func() { r.Cost(s) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -171,10 +170,6 @@ func TestSpeculationIsRefusedWhereItCannotBe(t *testing.T) {
 			t.Errorf("%v: want an error with %q, got %v", settings, c.want, err)
 		}
 	}
-	x := mustBuild(t, "chat", drafting, "workload.requests=5")
-	if _, err := x.Run(context.Background(), Options{Naive: true}); err == nil || !strings.Contains(err.Error(), "knows no speculative decoding") {
-		t.Errorf("the reference engine: %v", err)
-	}
 }
 
 func TestTheMethodIsToldFromTheDraftersName(t *testing.T) {
@@ -270,6 +265,20 @@ func TestATraceOfAcceptedLengthsIsPlayed(t *testing.T) {
 	} {
 		if _, err := run(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want an error with %q, got %v", text, want, err)
+		}
+	}
+}
+
+func TestTheReferenceEngineComesToTheSameWithDrafts(t *testing.T) {
+	for _, settings := range [][]string{
+		{drafting, "engine.num_gpu_blocks_override=500", "engine.max_model_len=2048"},
+		{"engine.speculative_config={method: ngram, num_speculative_tokens: 3, acceptance: 0.4}", "engine.max_num_batched_tokens=256", "engine.max_num_seqs=64"},
+		{"engine.speculative_config={method: draft_model, model: llama-3.2-1b, num_speculative_tokens: 5, acceptance: 0.8, num_speculative_tokens_per_batch_size: [[1, 8, 5], [9, 40, 2], [41, 1000, 0]]}"},
+	} {
+		x := mustBuild(t, "chat", append(settings, "workload.requests=80")...)
+		fast, naive := reportBytes(t, mustRun(t, x, Options{})), reportBytes(t, mustRun(t, x, Options{Naive: true}))
+		if !bytes.Equal(fast, naive) {
+			t.Errorf("%v: %s", settings, firstDifference(naive, fast))
 		}
 	}
 }

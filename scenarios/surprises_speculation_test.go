@@ -5,7 +5,9 @@ import (
 	"testing"
 )
 
-// Speculative decoding in public reports; see surprises_test.go. The acceptance is that of the report where it is given.
+// Speculative decoding in public reports; see surprises_test.go. The acceptance is that of the report where it is given, else
+// chosen. Two of them are no tests of size: the host's part of drafting was read off #16035, and what a step loses without
+// a full graph was chosen with #49548 in view.
 
 // clients returns the setup with so many clients, each with one request after the other.
 func (s setup) clients(n, requests int) setup {

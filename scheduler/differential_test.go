@@ -134,6 +134,7 @@ func (c *chance) step(t *twinned, n int) (plan string, free int) {
 	if t.flying = append(t.flying, p); len(t.flying) == c.depth {
 		done := t.flying[0]
 		t.flying = t.flying[1:]
+		c.judge(done)
 		t.sched.Done(done, 0)
 		for _, w := range done.Work {
 			if s := w.Seq; w.Samples && s.State != scheduler.Gone && s.Out >= c.output[s.ID] {
@@ -142,6 +143,41 @@ func (c *chance) step(t *twinned, n int) (plan string, free int) {
 		}
 	}
 	return plan, free
+}
+
+// judge decides about the drafts of a plan, by request and token.
+func (c *chance) judge(p *scheduler.Plan) {
+	for i := range p.Work {
+		if w := &p.Work[i]; w.Drafts > 0 && w.Seq.State != scheduler.Gone {
+			right := int32(uint32(w.Seq.ID)*7+uint32(w.Seq.Out)*13) % (w.Drafts + 1)
+			w.Accepted = max(min(right, c.output[w.Seq.ID]-w.Seq.Out-1), 0)
+		}
+	}
+}
+
+// The reference counts drafts as vLLM's code does; here they follow from what a sequence has computed.
+func TestChunkedAgreesWithTheReferenceOnDrafts(t *testing.T) {
+	seeds, preemptions := uint64(120), int64(0)
+	if testing.Short() {
+		seeds = 30
+	}
+	for seed := range seeds {
+		c := draw(seed)
+		drafts := 1 + int(seed%6)
+		c.limits.PipelineStages, c.depth = 0, 1
+		if c.limits.AsyncScheduling {
+			c.depth = 2
+		}
+		c.limits.Speculation = scheduler.Speculation{Drafts: drafts, Lookahead: drafts * int(seed%2), Slots: int(seed / 2 % 2), DropLast: seed%3 == 0}
+		if seed%5 == 0 {
+			c.limits.Speculation.ByBatch = []scheduler.Tier{{Seqs: 1, Drafts: drafts}, {Seqs: 3, Drafts: 0}, {Seqs: 4, Drafts: 1}}
+		}
+		c.pool.Blocks += (2*drafts + c.pool.BlockSize) / c.pool.BlockSize
+		preemptions += c.compare(t, seed).Preemptions
+	}
+	if preemptions < 4*int64(seeds) {
+		t.Errorf("too tame to prove anything: %d preemptions", preemptions)
+	}
 }
 
 // TestChunkedAgreesWithTheReference lets the chunked policy and the plain one of sim/engine/reference live through
@@ -154,31 +190,37 @@ func TestChunkedAgreesWithTheReference(t *testing.T) {
 	}
 	for seed := range seeds {
 		c := draw(seed)
-		pair := c.pair()
-		for n := 0; ; n++ {
-			got, free := c.step(pair[0], n)
-			want, wantFree := c.step(pair[1], n)
-			if got != want || free != wantFree {
-				t.Fatalf("seed %d, step %d:\ngot  %s, %d free\nwant %s, %d free\n%+v", seed, n, got, free, want, wantFree, c.limits)
-			}
-			if err := pair[0].sched.Check(); err != nil {
-				t.Fatalf("seed %d, step %d: %v", seed, n, err)
-			}
-			if running, waiting := pair[0].sched.Load(); n >= 80 && running+waiting == 0 {
-				break
-			}
-			if n > 20_000 {
-				t.Fatalf("seed %d: no end\n%+v", seed, c.limits)
-			}
-		}
-		if got, want := pair[0].sched.Counters(), pair[1].sched.Counters(); got != want {
-			t.Fatalf("seed %d: counters %+v, want %+v", seed, got, want)
-		}
-		k := pair[0].sched.Counters()
+		k := c.compare(t, seed)
 		total.Preemptions += k.Preemptions
 		total.PrefixHits += k.PrefixHits
 	}
 	if n := int64(seeds); total.Preemptions < 4*n || total.PrefixHits < 80*n {
 		t.Errorf("too tame to prove anything: %d preemptions, %d tokens hit", total.Preemptions, total.PrefixHits)
 	}
+}
+
+// compare lets the pair live through the workload, and returns the counters that they agree on.
+func (c *chance) compare(t *testing.T, seed uint64) scheduler.Counters {
+	t.Helper()
+	pair := c.pair()
+	for n := 0; ; n++ {
+		got, free := c.step(pair[0], n)
+		want, wantFree := c.step(pair[1], n)
+		if got != want || free != wantFree {
+			t.Fatalf("seed %d, step %d:\ngot  %s, %d free\nwant %s, %d free\n%+v", seed, n, got, free, want, wantFree, c.limits)
+		}
+		if err := pair[0].sched.Check(); err != nil {
+			t.Fatalf("seed %d, step %d: %v", seed, n, err)
+		}
+		if running, waiting := pair[0].sched.Load(); n >= 80 && running+waiting == 0 {
+			break
+		}
+		if n > 20_000 {
+			t.Fatalf("seed %d: no end\n%+v", seed, c.limits)
+		}
+	}
+	if got, want := pair[0].sched.Counters(), pair[1].sched.Counters(); got != want {
+		t.Fatalf("seed %d: counters %+v, want %+v", seed, got, want)
+	}
+	return pair[0].sched.Counters()
 }

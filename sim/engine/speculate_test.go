@@ -257,3 +257,26 @@ func TestDraftsStrandNobody(t *testing.T) {
 		t.Errorf("only %d preemptions: the loads test little", preempted)
 	}
 }
+
+func TestASteadyStepWithDraftsAllocatesNothing(t *testing.T) {
+	const batch = 32
+	pool := kvcache.New(kvcache.Config{Blocks: 1 << 30, BlockSize: 1024})
+	k := sim.New(1)
+	e := engine.New(k, engine.Config{
+		Scheduler: scheduler.Chunked(scheduler.Limits{
+			MaxNumBatchedTokens: 1 << 20, MaxNumSeqs: batch, EnableChunkedPrefill: true, AsyncScheduling: true,
+			Speculation: scheduler.Speculation{Drafts: 4, Lookahead: 4},
+		}, pool),
+		Cost: sums{}, InFlight: 2, Async: true, Acceptance: &engine.Acceptance{Rates: powers(0.6, 4).Rates},
+	})
+	for i := range uint64(batch) {
+		e.Submit(&workload.Request{
+			ID: int64(i), Prompt: kvcache.Prompt{{Label: kvcache.Private | 2*i, Len: 500}}, Tokens: 500,
+			Answer: kvcache.Private | (2*i + 1), Output: 1 << 30,
+		}, nil)
+	}
+	run(t, k, e, 40_000) // until the tables have reached their size for a while
+	if n := testing.AllocsPerRun(5, func() { run(t, k, e, 20) }); n > 0 {
+		t.Errorf("%v allocations in some 20 steps", n)
+	}
+}

@@ -21,12 +21,16 @@ type twin struct {
 	before  func(a, b *scheduler.Seq) bool // nil: first come, first served
 	notes   map[*scheduler.Seq]*note
 	plans   int // made so far
+	tokens  int // that the step being planned may still compute
+	rows    int // of capacity that it has left
+	now     int // drafts of every decode, made at the end of the last step
 	count   scheduler.Counters
 }
 
 // note is what the twin remembers of a sequence beyond the fields of the Seq.
 type note struct {
 	decoding bool // all it knows is computed, or in flight
+	drafted  bool // it has had a token since it was admitted, and has drafts from then on
 	turn     int  // the first plan that may take it again: with pipeline stages, each decodes once a round
 }
 
@@ -41,6 +45,7 @@ func NewScheduler(l scheduler.Limits, p *Pool) scheduler.Scheduler {
 	case l.Priority:
 		t.before = byPriority
 	}
+	t.now = t.drafts(0)
 	return t
 }
 
@@ -70,7 +75,7 @@ func (t *twin) short(n int) int {
 
 // Refuse implements [scheduler.Scheduler].
 func (t *twin) Refuse(s *scheduler.Seq) string {
-	if need, have := t.pool.blocksFor(int(s.Prompt)), len(t.pool.blocks); need > have {
+	if need, have := t.pool.blocksFor(t.fitted(int(s.Prompt)+t.ahead())), len(t.pool.blocks); need > have {
 		return fmt.Sprintf("the prompt needs %d KV blocks, the pool has %d", need, have)
 	}
 	if !t.limits.EnableChunkedPrefill && t.short(int(s.Prompt)) > t.budget() {
@@ -113,61 +118,72 @@ func byPriority(a, b *scheduler.Seq) bool {
 func (t *twin) Plan(sim.Time) *scheduler.Plan {
 	t.plans++
 	p := &scheduler.Plan{}
-	budget := t.carryOn(p, t.budget())
+	t.tokens, t.rows = t.budget(), t.limits.MaxNumBatchedTokens
+	t.carryOn(p)
 	if len(p.Preempted) == 0 {
-		t.admit(p, budget)
+		t.admit(p)
 	}
 	t.count.Preemptions += int64(len(p.Preempted))
 	for i := range p.Work {
 		t.settle(&p.Work[i])
 		w := p.Work[i]
 		if w.Decode {
-			p.Step.AddDecode(int(w.Past), t.limits.Window)
+			p.Step.AddVerification(int(w.Drafts), int(w.Past), t.limits.Window)
 		} else {
 			p.Step.AddChunk(int(w.Tokens), int(w.Past), w.Samples, t.limits.Window)
 		}
+		if t.limits.Speculation.Drafts > 0 && w.Samples {
+			p.Step.AddProposal(int(w.Past + w.Tokens))
+		}
+	}
+	if t.limits.Speculation.Drafts > 0 && len(p.Work) > 0 {
+		t.now = t.drafts(len(p.Work))
+		p.Step.Draft.Depth = t.now
 	}
 	return p
 }
 
-// carryOn gives the running sequences their tokens and returns the budget that is left. A sequence that gets no memory
+// carryOn gives the running sequences their tokens. A sequence that gets no memory
 // takes it from the last one (or the least important), in the end from itself; then the others have to wait too.
-func (t *twin) carryOn(p *scheduler.Plan, budget int) int {
-	for i := 0; i < len(t.running) && budget > 0; i++ {
+func (t *twin) carryOn(p *scheduler.Plan) {
+	for i := 0; i < len(t.running) && t.left() > 0; i++ {
 		s := t.running[i]
-		n := t.gap(s, budget)
+		n := t.gap(s)
 		if n == 0 {
 			continue
 		}
-		for !t.pool.Grow(s.ID, t.fitted(int(s.Computed)+n), int(s.Known())) {
+		for !t.pool.Grow(s.ID, t.fitted(int(s.Computed)+n+t.ahead()), int(s.Known())) {
 			at := t.victim()
 			v := t.running[at]
 			t.running = slices.Delete(t.running, at, at+1)
 			if at < i {
 				i--
 			}
-			budget += withdraw(p, v)
+			t.restore(withdraw(p, v))
 			t.preempt(v)
 			p.Preempted = append(p.Preempted, v)
 			if v == s {
-				return budget
+				return
 			}
 		}
 		p.Work = append(p.Work, scheduler.Work{Seq: s, Tokens: int32(n)})
-		budget -= n
+		t.spend(n)
 	}
-	return budget
 }
 
 // gap returns the tokens that a running sequence can use in this step.
-func (t *twin) gap(s *scheduler.Seq, budget int) int {
+func (t *twin) gap(s *scheduler.Seq) int {
 	if s.Pending > 0 && s.Computed+2-s.Pending >= s.Prompt+s.MaxTokens {
 		return 0 // its last token is in flight
 	}
 	if t.plans < t.notes[s].turn {
 		return 0
 	}
-	n := min(t.short(int(s.Known()+s.Pending-s.Computed)), budget)
+	n := int(s.Known() + s.Pending - s.Computed)
+	if t.notes[s].drafted {
+		n += t.now
+	}
+	n = min(t.short(n), t.left())
 	if t.limits.MaxModelLen > 0 {
 		n = min(n, t.limits.MaxModelLen-int(s.Computed)-1)
 	}
@@ -199,16 +215,16 @@ func (t *twin) preempt(s *scheduler.Seq) {
 	s.State = scheduler.Preempted
 	s.Computed, s.Pending, s.Stale = 0, 0, s.InFlight
 	s.Preemptions++
-	t.notes[s].decoding = false
+	t.notes[s].decoding, t.notes[s].drafted = false, false
 	t.waiting = t.sorted(slices.Insert(t.waiting, 0, s))
 }
 
 // admit lets waiting sequences in while they fit. Nobody overtakes the head of the queue, unless it has to wait for
 // steps from before its preemption.
-func (t *twin) admit(p *scheduler.Plan, budget int) {
+func (t *twin) admit(p *scheduler.Plan) {
 	var aside []*scheduler.Seq
 	t.waiting, t.skipped = t.sorted(t.waiting), t.sorted(t.skipped) // those preempted may have got tokens that were in flight
-	for budget > 0 && len(t.running) < t.limits.MaxNumSeqs && len(t.waiting)+len(t.skipped) > 0 {
+	for t.left() > 0 && len(t.running) < t.limits.MaxNumSeqs && len(t.waiting)+len(t.skipped) > 0 {
 		queue := t.next()
 		s := (*queue)[0]
 		if s.Stale > 0 {
@@ -216,7 +232,7 @@ func (t *twin) admit(p *scheduler.Plan, budget int) {
 			aside = append(aside, s)
 			continue
 		}
-		n := t.enter(s, budget)
+		n := t.enter(s)
 		if n == 0 {
 			break
 		}
@@ -224,7 +240,7 @@ func (t *twin) admit(p *scheduler.Plan, budget int) {
 		t.running = append(t.running, s)
 		p.Admitted = append(p.Admitted, s)
 		p.Work = append(p.Work, scheduler.Work{Seq: s, Tokens: int32(n)})
-		budget -= n
+		t.spend(n)
 	}
 	t.skipped = t.sorted(slices.Concat(aside, t.skipped))
 }
@@ -241,14 +257,14 @@ func (t *twin) next() *[]*scheduler.Seq {
 }
 
 // enter takes the memory for the first chunk of s and returns the chunk's tokens, or 0 if s does not fit.
-func (t *twin) enter(s *scheduler.Seq, budget int) int {
+func (t *twin) enter(s *scheduler.Seq) int {
 	known := int(s.Known())
-	hit := t.pool.Match(s.Tokens, known)
+	hit := t.match(s)
 	n := t.short(known - hit.Tokens)
-	if !t.limits.EnableChunkedPrefill && n > budget {
+	if !t.limits.EnableChunkedPrefill && n > t.left() {
 		return 0
 	}
-	n = min(n, budget)
+	n = min(n, t.left())
 	spare := 0
 	if len(t.running) > 0 {
 		spare = int(t.limits.Watermark * float64(t.limits.NumGPUBlocks))
@@ -257,7 +273,7 @@ func (t *twin) enter(s *scheduler.Seq, budget int) int {
 	if t.limits.SchedulerReserveFullISL && whole > t.pool.Usage().Available() {
 		return 0
 	}
-	if !t.pool.Admit(s.ID, s.Tokens, hit, kvcache.Claim{Tokens: t.fitted(hit.Tokens + n), Known: known, Spare: spare}) {
+	if !t.pool.Admit(s.ID, s.Tokens, hit, kvcache.Claim{Tokens: t.fitted(hit.Tokens + n + t.ahead()), Known: known, Spare: spare}) {
 		return 0
 	}
 	if s.Preemptions == 0 {
@@ -287,10 +303,11 @@ func (t *twin) settle(w *scheduler.Work) {
 	if !w.Samples {
 		return
 	}
-	note.decoding = true
+	w.Drafts = s.Computed - s.Known() - s.Pending
+	note.decoding, note.drafted = true, t.limits.Speculation.Drafts > 0
 	note.turn = t.plans + t.limits.PipelineStages
 	if t.limits.AsyncScheduling {
-		s.Pending++
+		s.Pending += 1 + w.Drafts
 	}
 }
 
@@ -310,6 +327,7 @@ func (t *twin) Done(p *scheduler.Plan, _ sim.Time) {
 			continue
 		}
 		s.Out++
+		t.verdict(w, stale)
 		if t.limits.AsyncScheduling && !stale {
 			s.Pending--
 		}
