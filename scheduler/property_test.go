@@ -29,30 +29,47 @@ func anyScheduler(t *rapid.T) *world {
 		l.Priority = rapid.Bool().Draw(t, "priority")
 		l.AsyncScheduling = rapid.Bool().Draw(t, "async")
 		l.PipelineStages = rapid.IntRange(0, 2).Draw(t, "stages")
+		l.Named = rapid.Bool().Draw(t, "named")
 	})
-	var s scheduler.Scheduler
-	switch policy := rapid.SampledFrom([]string{"chunked", "continuous", "static"}).Draw(t, "policy"); policy {
+	policy := rapid.SampledFrom(scheduler.Policies()).Draw(t, "policy")
+	settings := anySettings(t)
+	var cache kvcache.Cache = pool
+	switch policy.Name {
 	case "chunked":
-		s = scheduler.Chunked(l, pool)
 		if caching && !hybrid && rapid.Bool().Draw(t, "offload") {
-			s = scheduler.Chunked(l, kvcache.Over(pool, rapid.IntRange(1, 100).Draw(t, "host")))
+			cache = kvcache.Over(pool, rapid.IntRange(1, 100).Draw(t, "host"))
 		}
 	case "continuous":
 		l.MaxNumBatchedTokens = 200 // it does not split prompts
 		l.SwapBlocks = rapid.SampledFrom([]int{0, 8, 100}).Draw(t, "swap")
-		s = scheduler.Continuous(l, pool)
-	default:
-		s = scheduler.Static(l, scheduler.Batch{
-			MaxBatch: rapid.IntRange(1, 4).Draw(t, "batch"), EarlyExit: rapid.Bool().Draw(t, "exit"),
-			PadTo: rapid.IntRange(0, 40).Draw(t, "pad"),
-		}, pool)
+	case "trtllm":
+		if l.EnableChunkedPrefill = rapid.Bool().Draw(t, "chunks"); !l.EnableChunkedPrefill {
+			l.MaxNumBatchedTokens = 200
+		}
 	}
-	w := newWorld(t, s, pool)
+	w := newWorld(t, policy.New(l, settings, cache), pool)
 	w.depth, w.lag = max(1, l.PipelineStages), rapid.IntRange(0, 2).Draw(t, "lag")
 	if l.AsyncScheduling {
 		w.depth++
 	}
 	return w
+}
+
+// anySettings draws what single policies may be told.
+func anySettings(t *rapid.T) scheduler.Settings {
+	return scheduler.Settings{
+		Batch: scheduler.Batch{
+			MaxBatch: rapid.IntRange(1, 4).Draw(t, "batch"), EarlyExit: rapid.Bool().Draw(t, "exit"),
+			PadTo: rapid.IntRange(0, 40).Draw(t, "pad"), Preferred: rapid.SampledFrom([][]int{nil, {2}, {3, 2}}).Draw(t, "preferred"),
+		},
+		ChunkSize: rapid.IntRange(1, 80).Draw(t, "chunk"),
+		SGLang: scheduler.SGLangRules{
+			ChunkedPrefillSize: rapid.SampledFrom([]int{0, 5, 64}).Draw(t, "prefill chunk"), MaxPrefillTokens: rapid.SampledFrom([]int{5, 100}).Draw(t, "prefill tokens"),
+			Conservativeness: rapid.SampledFrom([]float64{0, 0.3, 1, 2}).Draw(t, "conservativeness"), LongestPrefixMatch: rapid.Bool().Draw(t, "lpm"),
+			EnableMixedChunk: rapid.Bool().Draw(t, "mixed"),
+		},
+		MaxUtilization: rapid.Bool().Draw(t, "max utilization"),
+	}
 }
 
 // TestEveryPolicyServesEverybody drives the policies through random arrivals and departures: the invariants hold after
