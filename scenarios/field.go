@@ -90,7 +90,7 @@ var sections = []section{
 }
 
 // fields is the whole table in the order of a scenario file.
-var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields, workloadFields,
+var fields = slices.Concat(generalFields, hardwareFields, engineFields(), schedulerFields(), serverFields, workloadFields,
 	lengthFields("workload.prompt", "512", "2048", func(s *Scenario) *Length { return &s.Workload.Prompt }),
 	lengthFields("workload.output", "200", "900", func(s *Scenario) *Length { return &s.Workload.Output }),
 	loadFields, sloFields)

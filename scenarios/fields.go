@@ -48,11 +48,6 @@ var hardwareFields = []field{
 
 // serverFields are what surrounds one engine.
 var serverFields = []field{
-	{path: "scheduler.name", into: func(s *Scenario) any { return &s.Scheduler.Name }, choices: schedulerNames, planned: laterSchedulers, doc: "Left out: the engine profile's own (chunked; continuous before V1)."},
-	{path: "scheduler.max_batch", into: func(s *Scenario) any { return &s.Scheduler.MaxBatch }, def: "32", limit: atLeastOne, doc: "static: requests in a batch."},
-	{path: "scheduler.timeout", into: func(s *Scenario) any { return &s.Scheduler.Timeout }, def: "50ms", limit: notNegative, doc: "static: how long the oldest request waits for the batch to fill."},
-	{path: "scheduler.pad_to", into: func(s *Scenario) any { return &s.Scheduler.PadTo }, def: "0", limit: notNegative, doc: "static: prompts are padded to the longest of the batch and at least to this, in tokens."},
-	{path: "scheduler.early_exit", into: func(s *Scenario) any { return &s.Scheduler.EarlyExit }, def: "false", doc: "static: rows that have finished stop costing compute."},
 	{path: "cluster.replicas", def: "1", doc: "Engines that share the load."},
 	{path: "cluster.router", def: "round-robin", doc: "Which engine a request goes to."},
 	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},

@@ -4,10 +4,7 @@ import "math"
 
 var inf = math.Inf(1)
 
-var (
-	schedulerNames  = []string{"chunked", "continuous", "static"}
-	laterSchedulers = []string{"disaggregated", "orca", "sarathi", "sjf", "edf", "fair", "priority", "mlfq", "sglang", "prefill-first", "decode-first"}
-)
+var laterSchedulers = []string{"disaggregated", "sjf", "edf", "fair", "priority", "mlfq", "prefill-first", "decode-first"}
 
 // longestThatFits stands for max_model_len: auto.
 const longestThatFits = -1
