@@ -42,7 +42,7 @@ func (x *deployment) stepTokens() int {
 	c, class := &x.s.Scheduler, classOf(x.Device)
 	switch {
 	case c.Name == "sarathi":
-		return max(scheduler.Tiled(c.ChunkSize), x.s.Engine.MaxNumSeqs) // all decodes are in every step
+		return scheduler.Tiled(c.ChunkSize)
 	case c.Name == "sglang" && x.s.splits():
 		return min(c.ChunkedPrefillSize, c.MaxPrefillTokens)
 	case c.Name == "sglang":

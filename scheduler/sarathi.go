@@ -32,10 +32,10 @@ func Tiled(chunk int) int {
 }
 
 // Sarathi returns Sarathi-Serve's scheduler. Each step takes, in this order, all running decodes, the prompts that have
-// begun, and new ones, as long as the step has fewer than `chunk` tokens. The order is one of classes; that is the
-// difference to vLLM's V1 scheduler, which goes by admission and has a budget several times as large. A prompt's memory is
-// taken whole when it begins, leaving the watermark; when decodes run out of memory the last admitted is preempted to the
-// front of the line.
+// begun, and new ones, as long as the step has fewer than `chunk` tokens. The order is one of classes. vLLM's V1 scheduler
+// goes by admission, which mostly comes to the same; the difference that shows is the budget, there several times as
+// large, and that here a prompt takes its memory whole when it begins, leaving the watermark. When decodes run out of
+// memory the last admitted is preempted to the front of the line.
 func Sarathi(l Limits, chunk int, c kvcache.Cache) Scheduler {
 	l.MaxNumBatchedTokens, l.MaxNumScheduledTokens, l.LongPrefillTokenThreshold = Tiled(max(chunk, 1)), 0, 0
 	s := &sarathi{batcher: newBatcher(l, c)}

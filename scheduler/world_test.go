@@ -25,6 +25,7 @@ type world struct {
 	loads   []scheduler.Load // begun, oldest first
 	due     []sim.Time       // the step after which each has arrived
 	lag     int              // steps that a load takes beyond the one that begins it
+	widest  int32            // most tokens of a step so far
 }
 
 // setting is the usual scheduler of these tests: as vLLM's defaults, with a pool of so many usable blocks of 16.
@@ -81,7 +82,11 @@ func (w *world) step() string {
 		w.loads = append(w.loads, l)
 		w.due = append(w.due, w.now+sim.Time(w.lag))
 	}
-	text := p.Describe()
+	text, tokens := p.Describe(), int32(p.Members)
+	for _, k := range p.Work {
+		tokens += k.Tokens
+	}
+	w.widest = max(w.widest, tokens)
 	w.check()
 	w.now++
 	if w.flying = append(w.flying, p); len(w.flying) == w.depth {
