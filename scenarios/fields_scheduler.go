@@ -1,6 +1,10 @@
 package scenarios
 
-import "github.com/servesim/servesim/scheduler"
+import (
+	"strconv"
+
+	"github.com/servesim/servesim/scheduler"
+)
 
 // SchedulerNames returns the batching policies, in the order in which they are offered.
 func SchedulerNames() []string {
@@ -20,7 +24,7 @@ func schedulerFields() []field {
 		{path: "scheduler.pad_to", into: func(s *Scenario) any { return &s.Scheduler.PadTo }, def: "0", limit: notNegative, doc: "static: prompts are padded to the longest of the batch and at least to this, in tokens."},
 		{path: "scheduler.early_exit", into: func(s *Scenario) any { return &s.Scheduler.EarlyExit }, def: "false", doc: "static: rows that have finished stop costing compute."},
 		{path: "scheduler.preferred_batch_sizes", into: func(s *Scenario) any { return &s.Scheduler.PreferredBatchSizes }, doc: "static: sizes that a batch does not wait beyond, a list (Triton's preferred_batch_size)."},
-		{path: "scheduler.chunk_size", into: func(s *Scenario) any { return &s.Scheduler.ChunkSize }, def: "512", limit: atLeastOne, doc: "sarathi: tokens of a step, decodes included; from 128 on whole tiles of 128, rounded down."},
+		{path: "scheduler.chunk_size", into: func(s *Scenario) any { return &s.Scheduler.ChunkSize }, def: strconv.Itoa(scheduler.ChunkSize), limit: atLeastOne, doc: "sarathi: tokens of a step, decodes included; from 128 on whole tiles of 128, rounded down."},
 		{path: "scheduler.chunked_prefill_size", into: func(s *Scenario) any { return &s.Scheduler.ChunkedPrefillSize }, def: "auto", words: []word{{"auto", 0}, {"none", unsplit}, {"-1", unsplit}}, limit: atLeastOne, doc: "sglang: most tokens of prompts in a step; auto = by the GPU's memory, 2048 to 16384; none = prompts are not split."},
 		{path: "scheduler.max_prefill_tokens", into: func(s *Scenario) any { return &s.Scheduler.MaxPrefillTokens }, def: "16384", limit: atLeastOne, doc: "sglang: most tokens of prompts in a step, beside chunked_prefill_size; without it, a longer prompt has a step for itself."},
 		{path: "scheduler.schedule_policy", into: func(s *Scenario) any { return &s.Scheduler.SchedulePolicy }, def: "fcfs", choices: []string{"fcfs", "lpm"}, planned: []string{"dfs-weight", "lof", "random", "routing-key"}, doc: "sglang: order of the waiting queue; lpm = longest prefix match, as long as at most 128 wait."},
