@@ -24,7 +24,7 @@ type SGLangRules struct {
 	ChunkedPrefillSize int     // most tokens of prompts in a step; the last prompt is cut to it. 0: prompts are not split
 	MaxPrefillTokens   int     // most tokens of prompts in a step; a longer one has it for itself if prompts are not split
 	Conservativeness   float64 // factor on the new-token ratio
-	LongestPrefixMatch bool    // admit by the length of the cached prefix (lpm) instead of by arrival
+	LongestPrefixMatch bool    // admit by the length of the cached prefix (lpm); only in place of first come, first served
 	EnableMixedChunk   bool    // decodes go along with prompts instead of waiting for them
 }
 
@@ -53,7 +53,7 @@ func SGLang(l Limits, r SGLangRules, c kvcache.Cache) Scheduler {
 	g.least = g.first * leastRatio
 	g.decay = (g.first - g.least) / ratioSteps
 	g.reserve = reservation{share: g.first, clip: clipNewTokens}
-	if r.LongestPrefixMatch && !l.Priority {
+	if _, plain := g.order.(fcfs); plain && r.LongestPrefixMatch {
 		g.lpm = &prefixLine{cache: c}
 		g.waiting = g.lpm
 	}
