@@ -3,6 +3,9 @@ package scenarios
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/servesim/servesim/sim/engine"
@@ -83,6 +86,36 @@ func TestEveryPolicyCopesWithEverything(t *testing.T) {
 					t.Errorf("naming everybody changes the report: %s", firstDifference(two, one))
 				}
 			})
+		}
+	}
+}
+
+// A policy that reserves memory refuses at arrival, with numbers, whom it could never admit; the others take the chance.
+func TestWhoeverReservesMaxTokensRefusesWhatNeverFits(t *testing.T) {
+	for policy, want := range map[string]string{ // order does not matter: each is a case of its own
+		"static": "static batching reserves max_tokens 4000", "orca": "Orca reserves max_tokens 4000", "trtllm": "guaranteed-no-evict reserves max_tokens 4000",
+		"chunked": "", "continuous": "", "sarathi": "", "sglang": "", "{name: trtllm, capacity_policy: max-utilization}": "",
+	} {
+		x := mustBuild(t, "workload: {requests: 5, arrivals: burst, prompt: 500, output: 20, max_tokens: 4000}\nengine: {max_model_len: 4500, num_gpu_blocks_override: 201}", "scheduler="+policy)
+		r := mustRun(t, x, Options{Check: true})
+		switch {
+		case want == "" && r.Requests.Completed != 5:
+			t.Errorf("%s: %+v %+v", policy, r.Requests, r.Rejections)
+		case want != "" && (r.Requests.Rejected != 5 || !strings.Contains(r.Rejections[0].Example, want) || !strings.Contains(r.Rejections[0].Example, "the cache has 200")):
+			t.Errorf("%s: %+v %+v", policy, r.Requests, r.Rejections)
+		}
+	}
+}
+
+func TestARequestThatNeverFitsStopsNobodyBehindIt(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(file, []byte("arrival_s,prompt_tokens,output_tokens\n0,500,20\n0,4000,20\n0.01,500,20\n0.02,500,20\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range variants() {
+		x := mustBuild(t, "engine: {max_model_len: 4500, num_gpu_blocks_override: 201}", "scheduler="+policy, "workload={arrivals: {name: trace, file: "+file+"}, max_tokens: 40}")
+		if r := mustRun(t, x, Options{Check: true}); r.Requests.Completed != 3 || r.Requests.Rejected != 1 {
+			t.Errorf("%s: %+v %+v", policy, r.Requests, r.Rejections)
 		}
 	}
 }
