@@ -48,15 +48,6 @@ var hardwareFields = []field{
 
 // serverFields are what surrounds one engine.
 var serverFields = []field{
-	{path: "scheduler.name", into: func(s *Scenario) any { return &s.Scheduler.Name }, choices: schedulerNames, planned: laterSchedulers, doc: "Left out: the engine profile's own (chunked; continuous before V1)."},
-	{path: "scheduler.max_batch", into: func(s *Scenario) any { return &s.Scheduler.MaxBatch }, def: "32", limit: atLeastOne, doc: "static: requests in a batch."},
-	{path: "scheduler.timeout", into: func(s *Scenario) any { return &s.Scheduler.Timeout }, def: "50ms", limit: notNegative, doc: "static: how long the oldest request waits for the batch to fill."},
-	{path: "scheduler.pad_to", into: func(s *Scenario) any { return &s.Scheduler.PadTo }, def: "0", limit: notNegative, doc: "static: prompts are padded to the longest of the batch and at least to this, in tokens."},
-	{path: "scheduler.early_exit", into: func(s *Scenario) any { return &s.Scheduler.EarlyExit }, def: "false", doc: "static: rows that have finished stop costing compute."},
-	{path: "scheduler.predictor.name", into: func(s *Scenario) any { return &s.Scheduler.Predictor.Name }, choices: []string{"oracle", "noisy", "prompt"}, doc: "What sjf and srpt know of the lengths of answers: oracle = the truth (if left out), noisy = the truth times a random factor, prompt = as long as the prompt or max_tokens."},
-	{path: "scheduler.predictor.error", into: func(s *Scenario) any { return &s.Scheduler.Predictor.Error }, def: "0.3", limit: notNegative, doc: "noisy: standard deviation of the logarithm of the factor, which is lognormal with median 1."},
-	{path: "scheduler.quantum", into: func(s *Scenario) any { return &s.Scheduler.Quantum }, def: "auto", words: autoWord, limit: positive, doc: "mlfq: time on the first level, doubling from level to level; auto = that of the shortest step."},
-	{path: "scheduler.starvation", into: func(s *Scenario) any { return &s.Scheduler.Starvation }, def: "30s", words: noneWord, limit: positive, doc: "mlfq: who has waited for so long returns to the first level."},
 	{path: "cluster.replicas", def: "1", doc: "Engines that share the load."},
 	{path: "cluster.router", def: "round-robin", doc: "Which engine a request goes to."},
 	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},

@@ -218,7 +218,9 @@ func TestTheReportSaysWhatAnOrderRestsOn(t *testing.T) {
 		{"engine.scheduling_policy=sjf scheduler.predictor.error=0.1", "scheduler.predictor.error has no effect without the predictor noisy"},
 		{"engine.scheduling_policy=edf slo.ttft=1s", "as under fcfs"},
 		{"engine.scheduling_policy=edf workload.classes=[{\"name\":\"a\",\"slo\":{\"ttft\":\"2s\"}},{\"name\":\"b\"}]", ""},
-		{"engine.scheduling_policy=mlfq scheduler.name=static", "preempts nobody under static batching"},
+		{"engine.scheduling_policy=mlfq scheduler.name=static", "takes no seats under static batching"},
+		{"engine.scheduling_policy=srpt scheduler.name=trtllm scheduler.predictor.name=noisy", "takes no seats under TensorRT-LLM"},
+		{"engine.scheduling_policy=mlfq scheduler.name=trtllm scheduler.capacity_policy=max-utilization", ""},
 		{"engine.scheduling_policy=mlfq", ""},
 	} {
 		x := mustBuild(t, "engine: {max_model_len: 4096}", strings.Fields(c.settings)...)
@@ -228,7 +230,8 @@ func TestTheReportSaysWhatAnOrderRestsOn(t *testing.T) {
 	}
 }
 
-// TestEveryOrderPlaysEverySchedulerToTheEnd runs all of them with little memory, all invariants checked.
+// TestEveryOrderPlaysEverySchedulerToTheEnd runs all of them with little memory, all invariants checked. Nobody is preempted
+// where nobody may be.
 func TestEveryOrderPlaysEverySchedulerToTheEnd(t *testing.T) {
 	letters := bimodal(60, 20)
 	for i := range letters {
@@ -236,15 +239,18 @@ func TestEveryOrderPlaysEverySchedulerToTheEnd(t *testing.T) {
 	}
 	s := mail(t, letters).with("engine.num_gpu_blocks_override=300", "slo.ttft=1s")
 	for _, policy := range orderNames {
-		for _, scheduler := range schedulerNames {
+		for _, scheduler := range SchedulerNames() {
 			for _, more := range []string{"seed=1", "engine.preemption_mode=swap"} {
 				if more != "seed=1" && scheduler != "continuous" {
 					continue // only there does it act
 				}
 				x := s.under(policy).with("scheduler="+scheduler, more).experiment(t)
 				r := mustRun(t, x, Options{Check: true})
-				if r.Requests.Completed+r.Requests.Rejected != len(letters) || r.Requests.Rejected > 0 && scheduler != "static" {
+				if r.Requests.Completed+r.Requests.Rejected != len(letters) || r.Requests.Rejected > 0 && !x.Scenario.neverPreempts() {
 					t.Errorf("%s under %s, %s: %+v", policy, scheduler, more, r.Requests)
+				}
+				if r.Engine.Preemptions > 0 && x.Scenario.neverPreempts() {
+					t.Errorf("%s under %s: %d preemptions", policy, scheduler, r.Engine.Preemptions)
 				}
 			}
 		}

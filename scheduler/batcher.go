@@ -36,6 +36,10 @@ type batcher struct {
 	padded    bool  // steps cost more than the rows of their plan (static batching)
 	window    hardware.Window
 	spare     int // blocks that an admission must leave free (the watermark)
+	reserve   reservation
+	grip      grip
+	toBack    bool // whoever is preempted goes to the end of the line (SGLang)
+	unbounded bool // the budget bounds prompts only: every decode gets its token
 
 	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
 

@@ -26,6 +26,9 @@ type world struct {
 	due     []sim.Time       // the step after which each has arrived
 	lag     int              // steps that a load takes beyond the one that begins it
 	client  int32            // who sends
+	widest  int32            // most tokens of a step so far
+
+	law func(*scheduler.Plan) string // says what is wrong with a plan, or ""; nil: anything goes
 }
 
 // setting is the usual scheduler of these tests: as vLLM's defaults, with a pool of so many usable blocks of 16.
@@ -82,8 +85,17 @@ func (w *world) step() string {
 		w.loads = append(w.loads, l)
 		w.due = append(w.due, w.now+sim.Time(w.lag))
 	}
-	text := p.Describe()
+	text, tokens := p.Describe(), int32(p.Members)
+	for _, k := range p.Work {
+		tokens += k.Tokens
+	}
+	w.widest = max(w.widest, tokens)
 	w.check()
+	if w.law != nil {
+		if wrong := w.law(p); wrong != "" {
+			w.t.Fatalf("%s: %s", wrong, text)
+		}
+	}
 	w.now++
 	if w.flying = append(w.flying, p); len(w.flying) == w.depth {
 		w.complete()

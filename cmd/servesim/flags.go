@@ -53,7 +53,12 @@ func knobs() []knob {
 		{"kv-offloading-size", "GIB", "engine.kv_offloading_size", "host memory that keeps copies of KV blocks, of all GPUs together"},
 		{"preemption-mode", "MODE", "engine.preemption_mode", "recompute or swap (vLLM V0: --scheduler continuous)"},
 		{"swap-space", "GIB", "engine.swap_space", "host memory to swap to, per GPU (vLLM V0)"},
-		{"scheduler", "NAME", "scheduler", "who runs next: chunked, continuous, static"},
+		{"scheduler", "NAME", "scheduler", "who runs next: " + strings.Join(scenarios.SchedulerNames(), ", ")},
+		{"chunked-prefill-size", "N", "scheduler.chunked_prefill_size", "most tokens of prompts in a step; -1: prompts are not split (SGLang: --scheduler sglang)"},
+		{"max-prefill-tokens", "N", "scheduler.max_prefill_tokens", "the same, beside it (SGLang)"},
+		{"schedule-policy", "NAME", "scheduler.schedule_policy", "fcfs or lpm, longest prefix match (SGLang)"},
+		{"schedule-conservativeness", "F", "scheduler.conservativeness", "factor on the share of max_tokens that is reserved (SGLang)"},
+		{"enable-mixed-chunk", "", "scheduler.enable_mixed_chunk", "decodes go along with prompts (SGLang)"},
 		{"engine-profile", "NAME", "engine.profile", "engine version whose defaults and host times apply (vllm-v1: newest)"},
 		{"profile", "FILE", "overlay", "constants of your own machine, from servesim calibrate: `FILE`"},
 		{"request-rate", "RATE", "workload.rate", "requests per second; inf: all at once"},
@@ -167,7 +172,7 @@ func complete(c *cobra.Command) {
 	}
 	offer("model", func() []string { return described(models()) })
 	offer("gpu", func() []string { return described(gpus()) })
-	offer("scheduler", func() []string { return []string{"chunked", "continuous", "static"} })
+	offer("scheduler", scenarios.SchedulerNames)
 	offer("format", func() []string { return formats() })
 }
 
