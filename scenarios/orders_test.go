@@ -233,7 +233,7 @@ func TestTheReportSaysWhatAnOrderRestsOn(t *testing.T) {
 // TestEveryOrderPlaysEverySchedulerToTheEnd runs all of them with little memory, all invariants checked. Nobody is preempted
 // where nobody may be.
 func TestEveryOrderPlaysEverySchedulerToTheEnd(t *testing.T) {
-	letters := bimodal(60, 20)
+	letters := bimodal(30, 20)
 	for i := range letters {
 		letters[i].client, letters[i].class = i%3, i%2
 	}
