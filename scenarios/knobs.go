@@ -47,6 +47,9 @@ var knobs = []knob{
 	{"scheduler.predictor.error", unless(func(s *Scenario) bool { return s.Scheduler.Predictor.Name == "noisy" }, "without the predictor noisy")},
 	{"scheduler.quantum", unless(orderIs("mlfq"), "without scheduling_policy: mlfq")},
 	{"scheduler.starvation", unless(orderIs("mlfq"), "without scheduling_policy: mlfq")},
+	{"scheduler.chunk_by_slack", unless(orderIs("slo"), "without scheduling_policy: slo")},
+	{"scheduler.chunk_by_slack", unless(func(s *Scenario) bool { return s.Scheduler.Name == "chunked" && s.Engine.EnableChunkedPrefill != Off }, "without vLLM V1's chunks (scheduler: chunked)")},
+	{"scheduler.chunk_by_slack", unless(func(s *Scenario) bool { return s.paces() }, "without slo.tpot, from which the deadlines of decodes follow")},
 	{"scheduler.max_prefill_tokens", unless(func(s *Scenario) bool {
 		c := &s.Scheduler
 		return c.ChunkedPrefillSize <= 0 || c.MaxPrefillTokens < c.ChunkedPrefillSize

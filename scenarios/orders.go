@@ -20,6 +20,7 @@ var orderFields = []field{
 	{path: "scheduler.predictor.error", into: func(s *Scenario) any { return &s.Scheduler.Predictor.Error }, def: "0.3", limit: notNegative, doc: "noisy: standard deviation of the logarithm of the factor, which is lognormal with median 1."},
 	{path: "scheduler.quantum", into: func(s *Scenario) any { return &s.Scheduler.Quantum }, def: "auto", words: autoWord, limit: positive, doc: "mlfq: time on the first level, doubling from level to level; auto = that of the shortest step."},
 	{path: "scheduler.starvation", into: func(s *Scenario) any { return &s.Scheduler.Starvation }, def: "30s", words: noneWord, limit: positive, doc: "mlfq: who has waited for so long returns to the first level."},
+	{path: "scheduler.chunk_by_slack", into: func(s *Scenario) any { return &s.Scheduler.ChunkBySlack }, def: "false", doc: "slo: chunks of prompts are no larger than lets the step end before the next token of any decode is due."},
 }
 
 // The weights of a prompt token and of an answer's token in a client's account: those of the VTC paper.
@@ -49,6 +50,9 @@ func (x *Experiment) order(o *Options) scheduler.Order {
 	case "edf":
 		return scheduler.EDF(s.targets)
 	case "slo":
+		if s.Scheduler.ChunkBySlack && s.idle("scheduler.chunk_by_slack") == "" {
+			return scheduler.Paced(x.cost, s.targets)
+		}
 		return scheduler.SLO(x.cost, s.targets)
 	case "lcfs":
 		return scheduler.LCFS()
@@ -123,6 +127,16 @@ func (s *Scenario) oneClient() bool {
 		return a.Clients == 1
 	}
 	return notTrace(s) && len(s.Workload.Clients.shares()) < 2
+}
+
+// paces reports whether some requests have deadlines for each token.
+func (s *Scenario) paces() bool {
+	for i := range max(len(s.Workload.Classes), 1) {
+		if slo := s.slo(i); slo.TTFT > 0 && slo.TPOT > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // neverPreempts reports whether the batching policy leaves everybody it has admitted in its place.

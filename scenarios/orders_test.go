@@ -274,3 +274,14 @@ func TestTheScenarioOrdersShowsWhatItSays(t *testing.T) {
 	above(t, "attainment, edf over fcfs", edf, *fcfs.Goodput.Attainment, 1)
 	above(t, "attainment, slo over edf", slo, edf, 0.1)
 }
+
+// Long prompts in large steps hold up answers that have their deadlines; sized by slack they do not.
+func TestChunksSizedBySlackKeepTheTimePerToken(t *testing.T) {
+	s := setup{
+		"engine={profile: vllm-v1, max_model_len: 32768, scheduling_policy: slo}",
+		"workload={requests: 300, rate: 4, prompt: {dist: lognormal, mean: 3000, p99: 16000}, output: 200}", "slo={ttft: 3s, tpot: 25ms, itl: 100ms}",
+	}
+	plain, paced := s.run(t), s.with("scheduler.chunk_by_slack=true").run(t)
+	above(t, "p99 ITL", plain.Latency.ITL.P99, paced.Latency.ITL.P99, 0.2)
+	above(t, "attainment", *paced.Goodput.Attainment, *plain.Goodput.Attainment, 0.02)
+}

@@ -115,6 +115,7 @@ type Scheduler struct {
 
 	Predictor           Predictor
 	Quantum, Starvation time.Duration // mlfq; a zero quantum is that of the shortest step
+	ChunkBySlack        bool          // slo: chunks are sized by the deadlines of decodes
 }
 
 // Predictor is what tells the order of the queue how long answers will be.

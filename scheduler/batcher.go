@@ -103,6 +103,9 @@ func (b *batcher) begin(now sim.Time) *Plan {
 	b.show(now)
 	b.plans++
 	b.budget = b.capacity
+	if b.pacer != nil {
+		b.budget = b.pacer.pace(now, b)
+	}
 	n := len(b.recycled) - 1
 	if n < 0 {
 		return &Plan{}
