@@ -1,5 +1,6 @@
 // Package scheduler decides who runs next. A [Scheduler] returns a [Plan]; the engine executes it and reports back
-// with Done. Nothing here knows how long a step takes, what a client is, or how long an answer will turn out to be.
+// with Done. Nothing here knows how long an answer will turn out to be, nor, but for orders that are given a cost model, how
+// long a step takes.
 //
 // # One mechanism
 //
@@ -31,6 +32,25 @@
 //
 // Reservation is one axis, counted against max_tokens and never against the length of an answer, which nobody here knows:
 // none admits most and preempts, full never preempts and leaves memory idle, SGLang's share lies between.
+//
+// # Who goes first
+//
+// Under each of them the waiting line is kept by an [Order], which also says who loses its memory first:
+//
+//	order     paper                                                    file               takes seats  plans name everybody
+//	fcfs      (first come, first served)                               order.go           no           no
+//	priority  vLLM                                                     order.go           no           no
+//	lcfs      Harchol-Balter 2013                                      lcfs.go            no           no
+//	sjf       Fu et al., NeurIPS 2024                                  sjf.go             no           no
+//	srpt      Schrage 1968; TRAIL (Shahout et al., ICLR 2025)          srpt.go            yes          yes
+//	mlfq      FastServe (Wu et al., 2023)                              mlfq.go            yes          yes
+//	fair      VTC (Sheng et al., OSDI 2024)                            fair.go, fair_line.go  no       yes
+//	edf       Liu and Layland 1973                                     edf.go             no           no
+//	slo       Mok 1983; Niyama (Goel et al., 2025)                     slo.go, paced.go   no           only to size chunks
+//
+// Those that take seats (oust.go) do so only from sequences that have got a token since they were last admitted, and only
+// where nothing is promised to them: not under orca, static, and trtllm without max-utilization. An order from outside needs
+// a comparison, and is a value of [Limits]: see the example of [Order].
 //
 // # Another policy
 //
