@@ -171,9 +171,9 @@ func (x *deployment) limits(plan hardware.Memory, cost *hardware.Roofline) sched
 	}
 }
 
-// async reports whether steps are planned ahead: only the V1 scheduler can.
+// async reports whether steps are planned ahead.
 func (x *deployment) async() bool {
-	return x.s.Engine.AsyncScheduling == On && x.s.Scheduler.Name == "chunked"
+	return x.s.Engine.AsyncScheduling == On && x.s.idle("engine.async_scheduling") == ""
 }
 
 // Pool returns a cold KV pool of one engine. Block 0 of vLLM's pool is never handed out.
@@ -184,7 +184,7 @@ func (x *Experiment) Pool() *kvcache.Pool {
 	}
 	return kvcache.New(kvcache.Config{
 		Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
-		PrefixCaching: x.Scenario.Engine.EnablePrefixCaching == On, Groups: groups,
+		PrefixCaching: x.Scenario.Engine.EnablePrefixCaching == On && x.Scenario.unknownTo("engine.enable_prefix_caching") == "", Groups: groups,
 		InFlight: x.inFlight()*x.Limits.MaxNumBatchedTokens + x.Scenario.lookahead(),
 	})
 }
@@ -201,11 +201,6 @@ func (x *Experiment) scheduler(cache kvcache.Cache, named bool, order scheduler.
 	limits := x.Limits
 	limits.Order = order
 	limits.Named = named || x.Scenario.Engine.StreamInterval > 1
-	switch s := x.Scenario.Scheduler; s.Name {
-	case "static":
-		return scheduler.Static(limits, scheduler.Batch{MaxBatch: s.MaxBatch, Timeout: s.Timeout, PadTo: s.PadTo, EarlyExit: s.EarlyExit}, cache)
-	case "continuous":
-		return scheduler.Continuous(limits, cache)
-	}
-	return scheduler.Chunked(limits, cache)
+	policy, _ := scheduler.FindPolicy(x.Scenario.Scheduler.Name)
+	return policy.New(limits, x.Scenario.policySettings(), cache)
 }

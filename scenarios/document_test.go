@@ -53,7 +53,7 @@ scheduler: [chunked]
 		`test.yaml:16:35: workload.prompt.mean: must be a finite number, got .nan`,
 		`test.yaml:17:18: workload.output.dist: zipf is not supported yet by this version, it must be one of fixed, uniform, normal, lognormal`,
 		`test.yaml:18:13: slo.ttft: must be a span of time such as 500ms, 1.5s or 10m, got "1 second"`,
-		`test.yaml:19:12: scheduler: must be a single value or a mapping with the keys name, max_batch, timeout, pad_to, early_exit, predictor, quantum, starvation; got a list`,
+		`test.yaml:19:12: scheduler: must be a single value or a mapping with the keys name, max_batch, timeout, pad_to, early_exit, preferred_batch_sizes, chunk_size, chunked_prefill_size, max_prefill_tokens, schedule_policy, conservativeness, enable_mixed_chunk, capacity_policy, predictor, quantum, starvation, chunk_by_slack; got a list`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -95,7 +95,7 @@ var sections = []section{
 }
 
 // fields is the whole table in the order of a scenario file.
-var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields, workloadFields,
+var fields = slices.Concat(generalFields, hardwareFields, engineFields(), schedulerFields(), orderFields, serverFields, workloadFields,
 	lengthFields("workload.prompt", func(s *Scenario) *Length { return &s.Workload.Prompt }, "Without the whole section: lognormal, mean 512, p99 2048"),
 	lengthFields("workload.output", func(s *Scenario) *Length { return &s.Workload.Output }, "Without the whole section: lognormal, mean 200, p99 900"),
 	loadFields,

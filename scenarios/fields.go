@@ -51,18 +51,9 @@ var hardwareFields = []field{
 
 // serverFields are what surrounds one engine.
 var serverFields = []field{
-	{path: "scheduler.name", into: func(s *Scenario) any { return &s.Scheduler.Name }, choices: schedulerNames, planned: laterSchedulers, doc: "Left out: the engine profile's own (chunked; continuous before V1)."},
-	{path: "scheduler.max_batch", into: func(s *Scenario) any { return &s.Scheduler.MaxBatch }, def: "32", limit: atLeastOne, doc: "static: requests in a batch."},
-	{path: "scheduler.timeout", into: func(s *Scenario) any { return &s.Scheduler.Timeout }, def: "50ms", limit: notNegative, doc: "static: how long the oldest request waits for the batch to fill."},
-	{path: "scheduler.pad_to", into: func(s *Scenario) any { return &s.Scheduler.PadTo }, def: "0", limit: notNegative, doc: "static: prompts are padded to the longest of the batch and at least to this, in tokens."},
-	{path: "scheduler.early_exit", into: func(s *Scenario) any { return &s.Scheduler.EarlyExit }, def: "false", doc: "static: rows that have finished stop costing compute."},
 	{path: "cluster.replicas", into: func(s *Scenario) any { return &s.Cluster.Replicas }, limit: replicaCount, doc: "Engines that share the load; left out: one, or those of the groups."},
 	{path: "cluster.router", into: func(s *Scenario) any { return &s.Cluster.Router }, def: "round-robin", choices: cluster.Names(), doc: "Which engine a request goes to."},
 	{path: "cluster.groups", into: func(s *Scenario) any { return &s.Cluster.Groups }, doc: "Replicas that differ from hardware.gpu and engine: a list of {name, replicas, gpu, engine}; what a group leaves out is as above."},
-	{path: "scheduler.predictor.name", into: func(s *Scenario) any { return &s.Scheduler.Predictor.Name }, choices: []string{"oracle", "noisy", "prompt"}, doc: "What sjf and srpt know of the lengths of answers: oracle = the truth (if left out), noisy = the truth times a random factor, prompt = as long as the prompt or max_tokens."},
-	{path: "scheduler.predictor.error", into: func(s *Scenario) any { return &s.Scheduler.Predictor.Error }, def: "0.3", limit: notNegative, doc: "noisy: standard deviation of the logarithm of the factor, which is lognormal with median 1."},
-	{path: "scheduler.quantum", into: func(s *Scenario) any { return &s.Scheduler.Quantum }, def: "auto", words: autoWord, limit: positive, doc: "mlfq: time on the first level, doubling from level to level; auto = that of the shortest step."},
-	{path: "scheduler.starvation", into: func(s *Scenario) any { return &s.Scheduler.Starvation }, def: "30s", words: noneWord, limit: positive, doc: "mlfq: who has waited for so long returns to the first level."},
 	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},
 	{path: "frontend.per_request", into: func(s *Scenario) any { return &s.Frontend.PerRequest }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each request, before its prompt: HTTP, chat template. Other requests wait for it. auto = as the engine profile has it, here and below."},
 	{path: "frontend.tokenize", into: func(s *Scenario) any { return &s.Frontend.Tokenize }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each token of a prompt; prompts wait for each other."},

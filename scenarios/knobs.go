@@ -4,20 +4,12 @@ import "slices"
 
 import "strings"
 
-// A knob is a setting that acts only under some schedulers, arrivals or laws. A simulator that ignores a knob in silence
-// answers "no difference", and people believe it; so every knob that was set and does nothing is remarked upon.
+// A knob is a setting that acts only beside some others: arrivals, laws, lengths. (Those that only some batching policies
+// know stand in the table acting.) A simulator that ignores a knob in silence answers "no difference", and people believe
+// it; so every knob that was set and does nothing is remarked upon.
 type knob struct {
 	path string                 // of the field; a trailing dot means the whole section
 	idle func(*Scenario) string // why it does nothing here: completes "has no effect …"; "" when it acts
-}
-
-func under(scheduler, why string) func(*Scenario) string {
-	return func(s *Scenario) string {
-		if s.Scheduler.Name == scheduler {
-			return why
-		}
-		return ""
-	}
 }
 
 // unless returns why, unless the condition holds.
@@ -36,25 +28,8 @@ func arrivalsAre(names ...string) func(*Scenario) bool {
 	}
 }
 
-const underStatic = "under static batching"
-
-var isStatic = func(s *Scenario) bool { return s.Scheduler.Name == "static" }
-
 var knobs = []knob{
-	{"engine.max_num_batched_tokens", under("static", underStatic)},
-	{"engine.max_num_scheduled_tokens", under("static", underStatic)},
-	{"engine.long_prefill_token_threshold", under("static", underStatic)},
-	{"engine.long_prefill_token_threshold", under("continuous", "under continuous batching, which never splits a prompt")},
-	{"engine.enable_chunked_prefill", under("static", underStatic)},
-	{"engine.enable_chunked_prefill", under("continuous", "under continuous batching, which never splits a prompt")},
-	{"engine.enable_prefix_caching", under("static", underStatic)},
-	{"engine.scheduler_reserve_full_isl", under("static", underStatic)},
-	{"engine.scheduler_reserve_full_isl", under("continuous", "under continuous batching, which always admits whole prompts")},
-	{"engine.watermark", under("static", underStatic)},
 	{"engine.scheduling_policy", orderIdle},
-	{"engine.async_scheduling", under("static", underStatic)},
-	{"engine.async_scheduling", under("continuous", "under continuous batching, which is synchronous")},
-	{"engine.kv_offloading_size", unless(func(s *Scenario) bool { return s.Scheduler.Name == "chunked" }, "without vLLM V1's scheduler (scheduler: chunked)")},
 	{"engine.kv_offloading_size", unless(func(s *Scenario) bool { return s.Engine.EnablePrefixCaching != Off }, "without prefix caching: only findable blocks are copied")},
 	{"engine.kv_offloading_policy", unless(offloads, "while no KV is offloaded (kv_offloading_size)")},
 	{"engine.kv_far_tier.", unless(offloads, "while no KV is offloaded (kv_offloading_size)")},
@@ -77,14 +52,18 @@ var knobs = []knob{
 	{"engine.constrained_decoding.cost", unless(func(s *Scenario) bool { return s.Engine.ConstrainedDecoding.Share > 0 }, "while engine.constrained_decoding.share is 0")},
 	{"frontend.api_servers", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 
-	{"scheduler.max_batch", unless(isStatic, "without static batching (scheduler: static)")},
-	{"scheduler.timeout", unless(isStatic, "without static batching (scheduler: static)")},
-	{"scheduler.pad_to", unless(isStatic, "without static batching (scheduler: static)")},
-	{"scheduler.early_exit", unless(isStatic, "without static batching (scheduler: static)")},
 	{"scheduler.predictor.", unless((*Scenario).predicts, "without an order by length (scheduling_policy: sjf or srpt)")},
 	{"scheduler.predictor.error", unless(func(s *Scenario) bool { return s.Scheduler.Predictor.Name == "noisy" }, "without the predictor noisy")},
 	{"scheduler.quantum", unless(orderIs("mlfq"), "without scheduling_policy: mlfq")},
 	{"scheduler.starvation", unless(orderIs("mlfq"), "without scheduling_policy: mlfq")},
+	{"scheduler.chunk_by_slack", unless(orderIs("slo"), "without scheduling_policy: slo")},
+	{"scheduler.chunk_by_slack", unless(func(s *Scenario) bool { return s.Scheduler.Name == "chunked" && s.Engine.EnableChunkedPrefill != Off }, "without vLLM V1's chunks (scheduler: chunked)")},
+	{"scheduler.chunk_by_slack", unless(func(s *Scenario) bool { return s.paces() }, "without slo.tpot, from which the deadlines of decodes follow")},
+	{"scheduler.max_prefill_tokens", unless(func(s *Scenario) bool {
+		c := &s.Scheduler
+		return c.ChunkedPrefillSize <= 0 || c.MaxPrefillTokens < c.ChunkedPrefillSize
+	}, "beside a chunked_prefill_size that is no larger")},
+	{"scheduler.schedule_policy", unless(func(s *Scenario) bool { return s.Engine.SchedulingPolicy != "priority" }, "beside scheduling_policy: priority")},
 
 	{"cluster.router", unless((*Scenario).several, "with one engine")},
 
@@ -153,6 +132,9 @@ func (s *Scenario) onePriority() bool {
 
 // idle says why the field of a path does nothing under the settings of the scenario, or "".
 func (s *Scenario) idle(path string) string {
+	if why := s.unknownTo(path); why != "" {
+		return why
+	}
 	for _, k := range knobs {
 		if k.path == path || strings.HasSuffix(k.path, ".") && strings.HasPrefix(path, k.path) {
 			if why := k.idle(s); why != "" {

@@ -31,6 +31,8 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"scheduler.predictor.name=noisy", "engine.scheduling_policy=fcfs", "engine.scheduling_policy=sjf"},
 		{"scheduler.predictor.name=prompt", "engine.scheduling_policy=mlfq", "engine.scheduling_policy=srpt"},
 		{"scheduler.quantum=5ms", "engine.scheduling_policy=sjf", "engine.scheduling_policy=mlfq"},
+		{"scheduler.chunk_by_slack=true", "engine.scheduling_policy=edf", "engine.scheduling_policy=slo"},
+		{"scheduler.chunk_by_slack=true", "engine={scheduling_policy: slo, enable_chunked_prefill: false, max_model_len: 4096}", "engine.scheduling_policy=slo"},
 		{"scheduler.starvation=5s", "engine.scheduling_policy=sjf", "engine.scheduling_policy=mlfq"},
 		{"engine.async_scheduling=true", "scheduler=static", ""},
 		{"engine.async_scheduling=true", "scheduler=continuous", ""},

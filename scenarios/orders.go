@@ -14,6 +14,15 @@ import (
 // orderNames are the orders of the waiting queue. vLLM has the first two.
 var orderNames = []string{"fcfs", "priority", "sjf", "srpt", "mlfq", "fair", "edf", "slo", "lcfs"}
 
+// orderFields are the settings that single orders know.
+var orderFields = []field{
+	{path: "scheduler.predictor.name", into: func(s *Scenario) any { return &s.Scheduler.Predictor.Name }, choices: []string{"oracle", "noisy", "prompt"}, doc: "What sjf and srpt know of the lengths of answers: oracle = the truth (if left out), noisy = the truth times a random factor, prompt = as long as the prompt or max_tokens."},
+	{path: "scheduler.predictor.error", into: func(s *Scenario) any { return &s.Scheduler.Predictor.Error }, def: "0.3", limit: notNegative, doc: "noisy: standard deviation of the logarithm of the factor, which is lognormal with median 1."},
+	{path: "scheduler.quantum", into: func(s *Scenario) any { return &s.Scheduler.Quantum }, def: "auto", words: autoWord, limit: positive, doc: "mlfq: time on the first level, doubling from level to level; auto = that of the shortest step."},
+	{path: "scheduler.starvation", into: func(s *Scenario) any { return &s.Scheduler.Starvation }, def: "30s", words: noneWord, limit: positive, doc: "mlfq: who has waited for so long returns to the first level."},
+	{path: "scheduler.chunk_by_slack", into: func(s *Scenario) any { return &s.Scheduler.ChunkBySlack }, def: "false", doc: "slo: chunks of prompts are no larger than lets the step end before the next token of any decode is due."},
+}
+
 // The weights of a prompt token and of an answer's token in a client's account: those of the VTC paper.
 const (
 	fairInput  = 1
@@ -41,6 +50,9 @@ func (x *Experiment) order(o *Options) scheduler.Order {
 	case "edf":
 		return scheduler.EDF(s.targets)
 	case "slo":
+		if s.Scheduler.ChunkBySlack && s.idle("scheduler.chunk_by_slack") == "" {
+			return scheduler.Paced(x.cost, s.targets)
+		}
 		return scheduler.SLO(x.cost, s.targets)
 	case "lcfs":
 		return scheduler.LCFS()
@@ -117,6 +129,27 @@ func (s *Scenario) oneClient() bool {
 	return notTrace(s) && len(s.Workload.Clients.shares()) < 2
 }
 
+// paces reports whether some requests have deadlines for each token.
+func (s *Scenario) paces() bool {
+	for i := range max(len(s.Workload.Classes), 1) {
+		if slo := s.slo(i); slo.TTFT > 0 && slo.TPOT > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// neverPreempts reports whether the batching policy leaves everybody it has admitted in its place.
+func (s *Scenario) neverPreempts() bool {
+	switch s.Scheduler.Name {
+	case "static", "orca":
+		return true
+	case "trtllm":
+		return s.Scheduler.CapacityPolicy == noEvict
+	}
+	return false
+}
+
 // orderNotes says what the order of the queue rests on, and where it does less than its name promises.
 func (s *Scenario) orderNotes() (notes []string) {
 	name, p := s.Engine.SchedulingPolicy, s.Scheduler.Predictor.Name
@@ -133,8 +166,9 @@ func (s *Scenario) orderNotes() (notes []string) {
 	if ttft := s.hurries(); name == "edf" && len(ttft) == 1 && ttft[0] > 0 {
 		note("scheduling_policy edf: with the same slo.ttft for all, the first to come has the earliest deadline, as under fcfs; only preempted requests are treated otherwise")
 	}
-	if isStatic(s) && slices.Contains([]string{"srpt", "mlfq"}, name) {
-		note("scheduling_policy %s preempts nobody under static batching: it decides who is in the next batch", name)
+	if slices.Contains([]string{"srpt", "mlfq"}, name) && s.neverPreempts() {
+		policy, _ := scheduler.FindPolicy(s.Scheduler.Name)
+		note("scheduling_policy %s takes no seats under %s, which preempts nobody: it decides who is admitted next", name, policy.Title)
 	}
 	return notes
 }

@@ -218,7 +218,9 @@ func TestTheReportSaysWhatAnOrderRestsOn(t *testing.T) {
 		{"engine.scheduling_policy=sjf scheduler.predictor.error=0.1", "scheduler.predictor.error has no effect without the predictor noisy"},
 		{"engine.scheduling_policy=edf slo.ttft=1s", "as under fcfs"},
 		{"engine.scheduling_policy=edf workload.classes=[{\"name\":\"a\",\"slo\":{\"ttft\":\"2s\"}},{\"name\":\"b\"}]", ""},
-		{"engine.scheduling_policy=mlfq scheduler.name=static", "preempts nobody under static batching"},
+		{"engine.scheduling_policy=mlfq scheduler.name=static", "takes no seats under static batching"},
+		{"engine.scheduling_policy=srpt scheduler.name=trtllm scheduler.predictor.name=noisy", "takes no seats under TensorRT-LLM"},
+		{"engine.scheduling_policy=mlfq scheduler.name=trtllm scheduler.capacity_policy=max-utilization", ""},
 		{"engine.scheduling_policy=mlfq", ""},
 	} {
 		x := mustBuild(t, "engine: {max_model_len: 4096}", strings.Fields(c.settings)...)
@@ -228,23 +230,27 @@ func TestTheReportSaysWhatAnOrderRestsOn(t *testing.T) {
 	}
 }
 
-// TestEveryOrderPlaysEverySchedulerToTheEnd runs all of them with little memory, all invariants checked.
+// TestEveryOrderPlaysEverySchedulerToTheEnd runs all of them with little memory, all invariants checked. Nobody is preempted
+// where nobody may be.
 func TestEveryOrderPlaysEverySchedulerToTheEnd(t *testing.T) {
-	letters := bimodal(60, 20)
+	letters := bimodal(30, 20)
 	for i := range letters {
 		letters[i].client, letters[i].class = i%3, i%2
 	}
 	s := mail(t, letters).with("engine.num_gpu_blocks_override=300", "slo.ttft=1s")
 	for _, policy := range orderNames {
-		for _, scheduler := range schedulerNames {
+		for _, scheduler := range SchedulerNames() {
 			for _, more := range []string{"seed=1", "engine.preemption_mode=swap"} {
 				if more != "seed=1" && scheduler != "continuous" {
 					continue // only there does it act
 				}
 				x := s.under(policy).with("scheduler="+scheduler, more).experiment(t)
 				r := mustRun(t, x, Options{Check: true})
-				if r.Requests.Completed+r.Requests.Rejected != len(letters) || r.Requests.Rejected > 0 && scheduler != "static" {
+				if r.Requests.Completed+r.Requests.Rejected != len(letters) || r.Requests.Rejected > 0 && !x.Scenario.neverPreempts() {
 					t.Errorf("%s under %s, %s: %+v", policy, scheduler, more, r.Requests)
+				}
+				if r.Engine.Preemptions > 0 && x.Scenario.neverPreempts() {
+					t.Errorf("%s under %s: %d preemptions", policy, scheduler, r.Engine.Preemptions)
 				}
 			}
 		}
@@ -267,4 +273,15 @@ func TestTheScenarioOrdersShowsWhatItSays(t *testing.T) {
 	edf, slo := *of("edf").Goodput.Attainment, *of("slo").Goodput.Attainment
 	above(t, "attainment, edf over fcfs", edf, *fcfs.Goodput.Attainment, 1)
 	above(t, "attainment, slo over edf", slo, edf, 0.1)
+}
+
+// Long prompts in large steps hold up answers that have their deadlines; sized by slack they do not.
+func TestChunksSizedBySlackKeepTheTimePerToken(t *testing.T) {
+	s := setup{
+		"engine={profile: vllm-v1, max_model_len: 32768, scheduling_policy: slo}",
+		"workload={requests: 300, rate: 4, prompt: {dist: lognormal, mean: 3000, p99: 16000}, output: 200}", "slo={ttft: 3s, tpot: 25ms, itl: 100ms}",
+	}
+	plain, paced := s.run(t), s.with("scheduler.chunk_by_slack=true").run(t)
+	above(t, "p99 ITL", plain.Latency.ITL.P99, paced.Latency.ITL.P99, 0.2)
+	above(t, "attainment", *paced.Goodput.Attainment, *plain.Goodput.Attainment, 0.02)
 }

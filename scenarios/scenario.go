@@ -114,14 +114,27 @@ type ConstrainedDecoding struct {
 
 // Scheduler names the policy that forms batches.
 type Scheduler struct {
-	Name      string        // "": the profile's own
-	MaxBatch  int           // static: requests in a batch
-	Timeout   time.Duration // static: how long the oldest request waits for the batch to fill
-	PadTo     int           // static: prompts are padded at least to this
-	EarlyExit bool          // static: finished rows stop costing compute
+	Name string // "": the profile's own
+
+	MaxBatch            int           // static: requests in a batch
+	Timeout             time.Duration // static: how long the oldest request waits for the batch to fill
+	PadTo               int           // static: prompts are padded at least to this
+	EarlyExit           bool          // static: finished rows stop costing compute
+	PreferredBatchSizes []int         // static: sizes that a batch does not wait beyond
+
+	ChunkSize int // sarathi: tokens of a step
+
+	ChunkedPrefillSize int     // sglang: most tokens of prompts in a step; 0: by the GPU's memory, -1: prompts are not split
+	MaxPrefillTokens   int     // sglang: the same, without a cut
+	SchedulePolicy     string  // sglang: fcfs or lpm
+	Conservativeness   float64 // sglang: factor on what is reserved
+	EnableMixedChunk   bool    // sglang: decodes go along with prompts
+
+	CapacityPolicy string // trtllm: guaranteed-no-evict or max-utilization
 
 	Predictor           Predictor
 	Quantum, Starvation time.Duration // mlfq; a zero quantum is that of the shortest step
+	ChunkBySlack        bool          // slo: chunks are sized by the deadlines of decodes
 }
 
 // Predictor is what tells the order of the queue how long answers will be.

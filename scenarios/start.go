@@ -33,13 +33,10 @@ func (x *deployment) settings(m *Mistakes) {
 	if e.MaxNumSeqs == 0 {
 		e.MaxNumSeqs = p.MaxNumSeqs[class]
 	}
-	// Static batching has no token budget, so that a given one must not move the memory plan either.
+	x.prefillSize()
+	// Where a token budget does not act, a given one must not move the memory plan either.
 	if defaulted || s.idle("engine.max_num_batched_tokens") != "" {
-		t := p.MaxNumBatchedTokens[class]
-		if !s.splits() {
-			t = max(t, x.MaxModelLen)
-		}
-		x.MaxNumBatchedTokens = min(t, e.MaxNumSeqs*x.MaxModelLen)
+		x.MaxNumBatchedTokens = min(x.stepTokens(), e.MaxNumSeqs*x.MaxModelLen)
 	} else {
 		x.MaxNumBatchedTokens = e.MaxNumBatchedTokens
 	}
@@ -57,11 +54,6 @@ func (x *deployment) settings(m *Mistakes) {
 	x.MaxNumSeqs, x.BlockSize, x.Eager = e.MaxNumSeqs, e.BlockSize, e.EnforceEager
 	x.speculation(m)
 	x.graphs(m)
-}
-
-// splits reports whether a prompt may be spread over several steps.
-func (s *Scenario) splits() bool {
-	return s.Scheduler.Name == "chunked" && s.Engine.EnableChunkedPrefill == On
 }
 
 // longest returns max_model_len: the model's own where none was given. The longest that fits (-1) starts from there and
@@ -124,6 +116,7 @@ func droppedGraphs(dropped []int, kept, budget int) string {
 
 // checkStart makes the checks that vLLM makes when it starts.
 func (x *deployment) checkStart(m *Mistakes) {
+	x.checkPolicy(m)
 	s, e := x.s, &x.s.Engine
 	budget, seqs := "engine.max_num_batched_tokens", "engine.max_num_seqs"
 	if s.idle(budget) == "" && s.idle(seqs) == "" && e.MaxNumBatchedTokens < e.MaxNumSeqs {

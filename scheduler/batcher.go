@@ -37,6 +37,10 @@ type batcher struct {
 	window    hardware.Window
 	spec      speculation
 	spare     int // blocks that an admission must leave free (the watermark)
+	reserve   reservation
+	grip      grip
+	toBack    bool // whoever is preempted goes to the end of the line (SGLang)
+	unbounded bool // the budget bounds prompts only: every decode gets its token
 
 	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
 
@@ -104,6 +108,9 @@ func (b *batcher) begin(now sim.Time) *Plan {
 	b.show(now)
 	b.plans++
 	b.budget = b.capacity
+	if b.pacer != nil {
+		b.budget = b.pacer.pace(now, b)
+	}
 	b.open()
 	n := len(b.recycled) - 1
 	if n < 0 {
@@ -240,11 +247,11 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 			continue
 		}
 		s.Out++
-		if stale {
-			b.refile(s)
-		}
 		if b.spec.on {
 			b.verdict(w, stale)
+		}
+		if stale {
+			b.refile(s)
 		}
 		if !b.async {
 			continue

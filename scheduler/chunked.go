@@ -105,7 +105,10 @@ func (b *batcher) tooLong(s *Seq) string {
 
 // tooBig says why the pool can never hold so many tokens and leave `spare` blocks free, or "".
 func (b *batcher) tooBig(tokens int32, spare int) string {
-	need, have := b.cache.Need(kvcache.Hit{}, int(tokens)), b.cache.Usage().Total-spare
+	return tooMany(tokens, b.cache.Need(kvcache.Hit{}, int(tokens)), b.cache.Usage().Total-spare)
+}
+
+func tooMany(tokens int32, need, have int) string {
 	if need <= have {
 		return ""
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/servesim/servesim/sim"
 )
 
-// continuous is vLLM's V0 scheduler in its default mode: a step is all prefill or all decode, and prefill comes first.
+// continuous is vLLM's V0 scheduler in its default mode (Kwon et al., Efficient Memory Management for Large Language Model
+// Serving with PagedAttention, SOSP 2023): a step is all prefill or all decode, and prefill comes first.
 // It gives the best first tokens and stalls every running answer while prompts keep coming.
 type continuous struct {
 	batcher

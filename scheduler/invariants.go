@@ -7,7 +7,7 @@ import (
 
 // Check reports the first violated invariant by name, or nil. It walks everything.
 func (b *batcher) Check() error {
-	for _, check := range []func() error{b.checkSeats, b.checkStates, b.checkProgress, b.checkBudget, b.checkCohort, b.checkSwap, b.checkCache} {
+	for _, check := range []func() error{b.checkSeats, b.checkStates, b.checkProgress, b.checkBudget, b.checkReservation, b.checkCohort, b.checkSwap, b.checkCache} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -75,14 +75,20 @@ func (b *batcher) checkBudget() error {
 	if b.latest == nil {
 		return nil
 	}
-	tokens := int32(0)
+	tokens, decoded := int32(0), int32(0)
 	for _, w := range b.latest.Work {
 		if w.Tokens < 1 {
 			return fmt.Errorf("scheduler: budget: sequence %d is in a step with %d tokens", w.Seq.ID, w.Tokens)
 		}
 		tokens += w.Tokens
+		if w.Decode {
+			decoded += w.Tokens
+		}
 	}
 	tokens += int32(b.latest.Members)
+	if b.unbounded && tokens == decoded {
+		tokens = 0
+	}
 	if tokens > b.capacity && len(b.latest.Work) > 1 {
 		return fmt.Errorf("scheduler: budget: %d tokens in a step of %d", tokens, b.capacity)
 	}
@@ -93,6 +99,20 @@ func (b *batcher) checkBudget() error {
 	sum.Draft.Depth = b.latest.Step.Draft.Depth
 	if sum != b.latest.Step {
 		return fmt.Errorf("scheduler: sums: the step says %+v, its rows add up to %+v", b.latest.Step, sum)
+	}
+	return nil
+}
+
+// Reservation: what is reserved in full is there, so that nobody is ever preempted.
+func (b *batcher) checkReservation() error {
+	if !b.reserve.total() {
+		return nil
+	}
+	if owed, have := b.owed(), b.cache.Usage().Available(); owed > have {
+		return fmt.Errorf("scheduler: reservation: %d blocks are reserved for the running, %d are available", owed, have)
+	}
+	if n := b.counters.Preemptions; n > 0 {
+		return fmt.Errorf("scheduler: reservation: %d sequences were preempted though all their memory was reserved", n)
 	}
 	return nil
 }

@@ -81,8 +81,8 @@ func (b *batcher) makeRoom(p *Plan, i int, n int32) (int, bool) {
 		at := b.order.victim(b.running)
 		v := b.running[at]
 		b.running.removeAt(at)
+		b.withdraw(p, v)
 		if at < i {
-			b.withdraw(p, v)
 			i--
 		}
 		b.preempt(p, v)
@@ -133,13 +133,17 @@ func (b *batcher) preempt(p *Plan, s *Seq) {
 		return
 	}
 	s.State, s.Computed = Preempted, 0
+	if b.toBack {
+		b.waiting.push(s)
+		return
+	}
 	b.waiting.pushFront(s)
 }
 
 // admit is the admission pass: enter is asked to let in the head of the line, until it says no. Nobody overtakes the
 // head, unless it still has to wait for steps from before its preemption, or for its KV.
 func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
-	for b.budget > 0 && (len(b.running) < b.limits.MaxNumSeqs || b.preemptor != nil) {
+	for b.budget > 0 && (len(b.running) < b.limits.MaxNumSeqs || b.takesSeats()) {
 		q := b.next()
 		s := q.head()
 		if s == nil {
@@ -183,7 +187,8 @@ func (b *batcher) next() line {
 func (b *batcher) seat(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
 	known := s.Known()
 	tokens := b.lookahead(int32(hit.Tokens) + n)
-	if !b.cache.Admit(s.ID, s.Tokens, hit, kvcache.Claim{Tokens: int(tokens), Known: int(known), Spare: spare}) {
+	claim := kvcache.Claim{Tokens: int(b.claim(s, tokens)), Known: int(min(tokens, known)), Spare: spare}
+	if !b.cache.Admit(s.ID, s.Tokens, hit, claim) {
 		return false
 	}
 	s.State = Running

@@ -70,6 +70,7 @@ type events struct {
 	greeter   Greeter
 	watcher   Watcher
 	ticker    ticker
+	pacer     pacer
 	charger   Charger
 	preemptor Preemptor
 }
@@ -88,9 +89,10 @@ func (b *batcher) obey(o Order) {
 	b.greeter, _ = o.(Greeter)
 	b.watcher, _ = o.(Watcher)
 	b.ticker, _ = o.(ticker)
+	b.pacer, _ = o.(pacer)
 	b.charger, _ = o.(Charger)
 	b.preemptor, _ = o.(Preemptor)
-	if b.watcher != nil || b.charger != nil || b.preemptor != nil {
+	if b.watcher != nil || b.charger != nil || b.preemptor != nil || b.pacer != nil {
 		b.limits.Named = true
 	}
 	own, ok := o.(order)

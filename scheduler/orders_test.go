@@ -25,7 +25,7 @@ func byClient(s *scheduler.Seq) scheduler.Targets {
 
 // anyOrder draws an order, with settings; nil: that of Limits.
 func anyOrder(t *rapid.T) scheduler.Order {
-	name := rapid.SampledFrom([]string{"", "priority", "sjf", "srpt", "mlfq", "fair", "edf", "slo", "lcfs"}).Draw(t, "order")
+	name := rapid.SampledFrom([]string{"", "priority", "sjf", "srpt", "mlfq", "fair", "edf", "slo", "paced", "lcfs"}).Draw(t, "order")
 	switch name {
 	case "priority":
 		return scheduler.Priority()
@@ -43,6 +43,8 @@ func anyOrder(t *rapid.T) scheduler.Order {
 		return scheduler.EDF(byClient)
 	case "slo":
 		return scheduler.SLO(perToken{}, byClient)
+	case "paced":
+		return scheduler.Paced(perToken{}, byClient)
 	case "lcfs":
 		return scheduler.LCFS()
 	}
@@ -241,5 +243,22 @@ func TestWhatIsComputedAgainIsRunOffBeforeTheSeatIsLostAgain(t *testing.T) {
 	w.expect("-0  1: 1@0+!", "0: 10@0+", "0: 10@10", "0: 10@20", "0: 10@30", "0: 1@40!") // … 4 now, and 5 are credited
 	w.add(1, 1)
 	w.expect("0: 1@41!", "-0  2: 1@0+!")
+	w.finish()
+}
+
+// A step of n tokens takes n ns, and a token is due every 10.
+func TestChunksEndBeforeTheNextTokenIsDue(t *testing.T) {
+	w := ordered(t, 4, scheduler.Paced(perToken{}, func(*scheduler.Seq) scheduler.Targets {
+		return scheduler.Targets{TTFT: 100, TPOT: 10}
+	}))
+	w.add(5, 9)
+	w.expect("0: 5@0+!")
+	w.now = 10 // the first token is there, the next is due at 20
+	w.add(80, 1)
+	w.expect("0: 1@5!  1: 9@0+")
+	w.now = 12 // due at 30
+	w.expect("0: 1@6!  1: 17@9")
+	w.now = 50 // due at 40: late, but not by another 10
+	w.expect("0: 1@7!  1: 9@26")
 	w.finish()
 }

@@ -1,10 +1,14 @@
 package scheduler
 
+// takesSeats reports whether the order may take the place of a running sequence: not where everything is reserved for it,
+// and it is promised to stay.
+func (b *batcher) takesSeats() bool { return b.preemptor != nil && !b.reserve.total() }
+
 // oust takes the place of a running sequence for s, the first of those who wait, which lacks a seat or memory: of all that
 // give way to it, that of the last. It reports whether it has. Nobody is ousted in vain, as far as can be told, nor before
 // it has got a token since it was last admitted: so whatever an order prefers, everybody comes to an end.
 func (b *batcher) oust(p *Plan, s *Seq) bool {
-	if b.preemptor == nil {
+	if !b.takesSeats() {
 		return false
 	}
 	at, gain := -1, 0

@@ -29,33 +29,88 @@ func anyScheduler(t *rapid.T) *world {
 		l.Order = anyOrder(t)
 		l.AsyncScheduling = rapid.Bool().Draw(t, "async")
 		l.PipelineStages = rapid.IntRange(0, 2).Draw(t, "stages")
+		l.Named = rapid.Bool().Draw(t, "named")
 	})
-	var s scheduler.Scheduler
-	switch policy := rapid.SampledFrom([]string{"chunked", "continuous", "static"}).Draw(t, "policy"); policy {
+	policy := rapid.SampledFrom(scheduler.Policies()).Draw(t, "policy")
+	settings := anySettings(t)
+	var cache kvcache.Cache = pool
+	switch policy.Name {
 	case "chunked":
-		s = scheduler.Chunked(l, pool)
 		if caching && !hybrid && rapid.Bool().Draw(t, "offload") {
-			s = scheduler.Chunked(l, kvcache.Over(pool, kvcache.Tiers{
+			cache = kvcache.Over(pool, kvcache.Tiers{
 				Host: rapid.IntRange(1, 100).Draw(t, "host"), Far: kvcache.NewStore(rapid.IntRange(1, 300).Draw(t, "far")),
 				Selective: rapid.Bool().Draw(t, "selective"),
-			}))
+			})
 		}
 	case "continuous":
 		l.MaxNumBatchedTokens = 200 // it does not split prompts
 		l.SwapBlocks = rapid.SampledFrom([]int{0, 8, 100}).Draw(t, "swap")
-		s = scheduler.Continuous(l, pool)
-	default:
-		s = scheduler.Static(l, scheduler.Batch{
-			MaxBatch: rapid.IntRange(1, 4).Draw(t, "batch"), EarlyExit: rapid.Bool().Draw(t, "exit"),
-			PadTo: rapid.IntRange(0, 40).Draw(t, "pad"),
-		}, pool)
+	case "trtllm":
+		if l.EnableChunkedPrefill = rapid.Bool().Draw(t, "chunks"); !l.EnableChunkedPrefill {
+			l.MaxNumBatchedTokens = 200
+		}
 	}
-	w := newWorld(t, s, pool)
+	w := newWorld(t, policy.New(l, settings, cache), pool)
+	w.law = lawOf(policy.Name, settings)
 	w.depth, w.lag = max(1, l.PipelineStages), rapid.IntRange(0, 2).Draw(t, "lag")
 	if l.AsyncScheduling {
 		w.depth++
 	}
 	return w
+}
+
+// lawOf returns what a policy never does: it says what is wrong with a plan, or "".
+func lawOf(policy string, settings scheduler.Settings) func(*scheduler.Plan) string {
+	never := func(wrong bool, what string) string {
+		if wrong {
+			return policy + " " + what
+		}
+		return ""
+	}
+	return func(p *scheduler.Plan) string {
+		decodes, chunks, tokens, cut := p.Members, 0, p.Members, false
+		for _, k := range p.Work {
+			tokens += int(k.Tokens)
+			if k.Decode {
+				decodes++
+			} else {
+				chunks++
+				cut = cut || !k.Samples || k.Past > 0
+			}
+		}
+		switch policy {
+		case "continuous":
+			return never(decodes > 0 && chunks > 0, "mixes prompts with decodes")
+		case "sglang":
+			return never(decodes > 0 && chunks > 0 && !settings.SGLang.EnableMixedChunk, "mixes prompts with decodes")
+		case "static":
+			return never(decodes > 0 && chunks > 0 || len(p.Preempted) > 0, "lets somebody join a batch, or preempts")
+		case "orca":
+			return never(cut || len(p.Preempted) > 0, "cuts a prompt, or preempts")
+		case "sarathi":
+			return never(tokens > scheduler.Tiled(settings.ChunkSize), "makes a step of more than a chunk")
+		case "trtllm":
+			return never(len(p.Preempted) > 0 && !settings.MaxUtilization, "preempts")
+		}
+		return ""
+	}
+}
+
+// anySettings draws what single policies may be told.
+func anySettings(t *rapid.T) scheduler.Settings {
+	return scheduler.Settings{
+		Batch: scheduler.Batch{
+			MaxBatch: rapid.IntRange(1, 4).Draw(t, "batch"), EarlyExit: rapid.Bool().Draw(t, "exit"),
+			PadTo: rapid.IntRange(0, 40).Draw(t, "pad"), Preferred: rapid.SampledFrom([][]int{nil, {2}, {3, 2}}).Draw(t, "preferred"),
+		},
+		ChunkSize: rapid.IntRange(1, 80).Draw(t, "chunk"),
+		SGLang: scheduler.SGLangRules{
+			ChunkedPrefillSize: rapid.SampledFrom([]int{0, 5, 64}).Draw(t, "prefill chunk"), MaxPrefillTokens: rapid.SampledFrom([]int{5, 100}).Draw(t, "prefill tokens"),
+			Conservativeness: rapid.SampledFrom([]float64{0, 0.3, 1, 2}).Draw(t, "conservativeness"), LongestPrefixMatch: rapid.Bool().Draw(t, "lpm"),
+			EnableMixedChunk: rapid.Bool().Draw(t, "mixed"),
+		},
+		MaxUtilization: rapid.Bool().Draw(t, "max utilization"),
+	}
 }
 
 // TestEveryPolicyServesEverybody drives the policies through random arrivals and departures: the invariants hold after
@@ -129,6 +184,33 @@ func TestPreemptionStormsEnd(t *testing.T) {
 	steps := w.finish()
 	if n := w.sched.Counters().Preemptions; n < 50 || n > 2000 || len(steps) > 20_000 {
 		t.Errorf("%d preemptions in %d steps", n, len(steps))
+	}
+}
+
+func TestSteadyDecodesAllocateNothingUnderAnyPolicy(t *testing.T) {
+	for _, policy := range scheduler.Policies() {
+		t.Run(policy.Name, func(t *testing.T) {
+			settings := sgl
+			settings.ChunkSize, settings.Batch.MaxBatch = 2048, 64
+			pool := kvcache.New(kvcache.Config{Blocks: 1 << 17, BlockSize: 16, PrefixCaching: true})
+			s := policy.New(scheduler.Limits{MaxNumBatchedTokens: 8192, MaxNumSeqs: 64, EnableChunkedPrefill: true}, settings, pool)
+			for i := range 40 {
+				s.Add(request(i, int32(100+i%16), 20_000))
+			}
+			step := func() {
+				p := s.Plan(0)
+				s.Done(p, 0)
+			}
+			for range 600 {
+				step()
+			}
+			if n := testing.AllocsPerRun(100, step); n != 0 {
+				t.Errorf("%v allocations per step", n)
+			}
+			if running, _ := s.Load(); running != 40 {
+				t.Errorf("%d run", running)
+			}
+		})
 	}
 }
 

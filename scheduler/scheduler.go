@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"time"
-
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim"
@@ -190,12 +188,4 @@ type Limits struct {
 	Speculation               Speculation // chunked only
 	// Named makes every plan name all its sequences, for those who want to see each token. It changes no step.
 	Named bool
-}
-
-// Batch are the settings of static batching.
-type Batch struct {
-	MaxBatch  int           // requests in a batch
-	Timeout   time.Duration // how long the oldest request waits for the batch to fill
-	PadTo     int           // prompts are padded to the longest of the batch, and at least to this
-	EarlyExit bool          // finished rows stop costing compute
 }

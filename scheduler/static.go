@@ -3,15 +3,14 @@ package scheduler
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim"
 )
 
-// static is batching as FasterTransformer and Triton's dynamic batcher do it: collect a batch, pad its prompts to one
-// length, prefill them in one step, decode until the last answer ends, then collect the next. Nobody joins or leaves
-// in between.
+// static is batching as FasterTransformer (NVIDIA, 2019) does it behind Triton's dynamic batcher (Triton Inference Server,
+// "Batchers"): collect a batch, pad its prompts to one length, prefill them in one step, decode until the last answer
+// ends, then collect the next. Nobody joins or leaves in between. It is the baseline of Orca's and vLLM's papers.
 type static struct {
 	batcher
 	batch Batch
@@ -26,10 +25,11 @@ type ended struct {
 }
 
 // Static returns static batching. A batch starts when it is full — b.MaxBatch requests, max_num_seqs, or as many as the
-// memory holds — or when its oldest request has waited for b.Timeout. Memory for the padded prompt and max_tokens is
-// reserved for every row and freed at the end of the batch; there is no preemption, and no token budget. Until the end
-// a finished row goes on computing tokens that nobody reads: they are in the Step of a plan, though not in its Work.
-// With b.EarlyExit it stops, and frees its memory. Prefix caching is not used.
+// memory holds —, when it can have one of the b.Preferred sizes, or when its oldest request has waited for b.Timeout
+// (Triton's max_queue_delay). Memory for the padded prompt and max_tokens is reserved for every row, in one piece, and
+// freed at the end of the batch; there is no preemption, and no token budget. Until the end a finished row goes on
+// computing tokens that nobody reads: they are in the Step of a plan, though not in its Work. With b.EarlyExit it stops,
+// and frees its memory. Prefix caching is not used.
 func Static(l Limits, b Batch, c kvcache.Cache) Scheduler {
 	l.MaxNumBatchedTokens, l.MaxNumScheduledTokens, l.LongPrefillTokenThreshold = 0, 0, 0
 	s := &static{batcher: newBatcher(l, c), batch: b}
@@ -66,51 +66,6 @@ func (t *static) decode(p *Plan) {
 		p.Step.AddDecode(int(t.ended[i].past), t.window)
 		t.ended[i].past++
 	}
-}
-
-// collect starts a batch, or says when it will.
-func (t *static) collect(p *Plan, now sim.Time) {
-	pad, full := t.candidates()
-	if len(t.aside) == 0 {
-		return
-	}
-	oldest := slices.MinFunc(t.aside, func(a, b *Seq) int { return int(min(max(a.Arrival-b.Arrival, -1), 1)) })
-	if due := oldest.Arrival.Add(t.batch.Timeout); !full && now < due {
-		p.Wake = due
-		for _, s := range slices.Backward(t.aside) {
-			t.waiting.pushFront(s)
-		}
-	} else {
-		t.pad = pad
-		for _, s := range t.aside {
-			t.prefill(p, s)
-		}
-	}
-	t.aside = t.aside[:0]
-}
-
-// candidates takes the next batch out of the line, as far as it has arrived. It returns the length to pad it to, and
-// whether nobody else would fit. A longer prompt makes every row longer.
-func (t *static) candidates() (pad int32, full bool) {
-	pad = int32(t.batch.PadTo)
-	free := t.cache.Usage().Available()
-	for len(t.aside) < t.batch.MaxBatch {
-		s := t.waiting.head()
-		if s == nil {
-			return pad, false
-		}
-		longer := max(pad, s.Prompt)
-		need := t.rowBlocks(longer, s)
-		for _, other := range t.aside {
-			need += t.rowBlocks(longer, other)
-		}
-		if need > free {
-			return pad, true
-		}
-		pad = longer
-		t.aside = append(t.aside, t.waiting.pop())
-	}
-	return pad, true
 }
 
 // rowBlocks returns the blocks that a row is given: those of its padded prompt and all it may generate.

@@ -38,6 +38,31 @@ func TestABatchWaitsToFillButNotForever(t *testing.T) {
 	w.expect("1: 10@0+!  2: 10@0+!") // full: nobody waits
 }
 
+// Triton's dynamic batcher: a preferred size goes at once, the largest that can be had; what is left waits for the delay.
+func TestABatchOfAPreferredSizeDoesNotWait(t *testing.T) {
+	w := static(t, 100, scheduler.Batch{MaxBatch: 8, Timeout: 10 * time.Nanosecond, Preferred: []int{2, 4}})
+	w.add(10, 1)
+	w.expect("empty")
+	w.add(10, 1)
+	w.expect("0: 10@0+!  1: 10@0+!")
+	for range 5 {
+		w.add(10, 1)
+	}
+	w.expect("2: 10@0+!  3: 10@0+!  4: 10@0+!  5: 10@0+!", "empty")
+	w.now = 20
+	w.expect("6: 10@0+!")
+}
+
+// Under chunked a request that finds the engine idle is in the next step; a static batch waits for company.
+func TestStaticWaitsWhereChunkedBegins(t *testing.T) {
+	s, c := static(t, 100, scheduler.Batch{MaxBatch: 2, Timeout: time.Second}), chunked(t, 100, nil)
+	for _, w := range []*world{s, c} {
+		w.add(10, 2)
+	}
+	s.expect("empty")
+	c.expect("0: 10@0+!", "0: 1@10!")
+}
+
 func TestPromptsArePaddedToTheLongest(t *testing.T) {
 	w := static(t, 100, scheduler.Batch{MaxBatch: 2, PadTo: 64})
 	w.add(10, 2)

@@ -28,6 +28,9 @@ type world struct {
 	client  int32            // who sends
 
 	accept func(*scheduler.Work) int32 // how many drafts of a row are right
+	widest int32                       // most tokens of a step so far
+
+	law func(*scheduler.Plan) string // says what is wrong with a plan, or ""; nil: anything goes
 }
 
 // setting is the usual scheduler of these tests: as vLLM's defaults, with a pool of so many usable blocks of 16.
@@ -84,8 +87,17 @@ func (w *world) step() string {
 		w.loads = append(w.loads, l)
 		w.due = append(w.due, w.now+sim.Time(w.lag))
 	}
-	text := p.Describe()
+	text, tokens := p.Describe(), int32(p.Members)
+	for _, k := range p.Work {
+		tokens += k.Tokens
+	}
+	w.widest = max(w.widest, tokens)
 	w.check()
+	if w.law != nil {
+		if wrong := w.law(p); wrong != "" {
+			w.t.Fatalf("%s: %s", wrong, text)
+		}
+	}
 	w.now++
 	if w.flying = append(w.flying, p); len(w.flying) == w.depth {
 		w.complete()

@@ -56,7 +56,12 @@ func knobs() []knob {
 		{"speculative-config", "JSON", "engine.speculative_config", "speculative decoding, e.g. '{\"method\": \"eagle3\", \"num_speculative_tokens\": 3, \"acceptance\": 0.7}'"},
 		{"preemption-mode", "MODE", "engine.preemption_mode", "recompute or swap (vLLM V0: --scheduler continuous)"},
 		{"swap-space", "GIB", "engine.swap_space", "host memory to swap to, per GPU (vLLM V0)"},
-		{"scheduler", "NAME", "scheduler", "who runs next: chunked, continuous, static"},
+		{"scheduler", "NAME", "scheduler", "who runs next: " + strings.Join(scenarios.SchedulerNames(), ", ")},
+		{"chunked-prefill-size", "N", "scheduler.chunked_prefill_size", "most tokens of prompts in a step; -1: prompts are not split (SGLang: --scheduler sglang)"},
+		{"max-prefill-tokens", "N", "scheduler.max_prefill_tokens", "the same, beside it (SGLang)"},
+		{"schedule-policy", "NAME", "scheduler.schedule_policy", "fcfs or lpm, longest prefix match (SGLang)"},
+		{"schedule-conservativeness", "F", "scheduler.conservativeness", "factor on the share of max_tokens that is reserved (SGLang)"},
+		{"enable-mixed-chunk", "", "scheduler.enable_mixed_chunk", "decodes go along with prompts (SGLang)"},
 		{"replicas", "N", "cluster.replicas", "engines that share the load"},
 		{"router", "NAME", "cluster.router", "which engine a request goes to: " + strings.Join(cluster.Names(), ", ")},
 		{"engine-profile", "NAME", "engine.profile", "engine version whose defaults and host times apply (vllm-v1: newest)"},
@@ -172,7 +177,7 @@ func complete(c *cobra.Command) {
 	}
 	offer("model", func() []string { return described(models()) })
 	offer("gpu", func() []string { return described(gpus()) })
-	offer("scheduler", func() []string { return []string{"chunked", "continuous", "static"} })
+	offer("scheduler", scenarios.SchedulerNames)
 	offer("router", cluster.Names)
 	offer("format", func() []string { return formats() })
 }

@@ -1,0 +1,62 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// underPolicy plays the chat scenario with the scheduler and load given.
+func underPolicy(t *testing.T, scheduler, rate string) *Result {
+	t.Helper()
+	return mustRun(t, mustBuild(t, "chat", "scheduler="+scheduler, "workload.rate="+rate), Options{})
+}
+
+// Papers report 2 to 36 times the throughput of static batching (Orca: 36.9 times FasterTransformer's at the same latency; vLLM: 2 to
+// 4 times Orca's with a memory that reserves too much; Anyscale: 8 to 23 times naive batching). Here, on the chat scenario with
+// more requests than can be served, the factor has three parts.
+func TestContinuousBatchingMultipliesTheThroughputOfStatic(t *testing.T) {
+	rate := func(scheduler string) float64 { return underPolicy(t, scheduler, "inf").Throughput.OutputTokensPerS }
+	static := rate("{name: static, max_batch: 256}") // as many as fit, each with max_tokens
+	exit, orca, paged := rate("{name: static, max_batch: 256, early_exit: true}"), rate("orca"), rate("chunked")
+	t.Logf("%.0f output tokens/s, %.2f times by not computing finished rows, %.2f by filling their places, %.2f by not reserving max_tokens: %.1f in all",
+		static, exit/static, orca/exit, paged/orca, paged/static)
+	if factor := paged / static; factor < 2 || factor > 36 {
+		t.Errorf("the factor is %.1f, want 2 to 36", factor)
+	}
+	above(t, "early exit", exit, static, 0.2)
+	above(t, "iteration-level scheduling", orca, exit, 1)
+	above(t, "paged memory without a reservation", paged, orca, 0.05)
+}
+
+// The papers' trade at a load that all can carry: prefill-first has the earliest first tokens and the longest stalls, a
+// budget for both bounds the stalls by one step, and Sarathi's small one makes them short.
+func TestASmallerBudgetTradesFirstTokensForEvenOnes(t *testing.T) {
+	v0, v1, sarathi := underPolicy(t, "continuous", "30"), underPolicy(t, "chunked", "30"), underPolicy(t, "sarathi", "30")
+	above(t, "p99 ITL, prefill first and chunked", v0.Latency.ITL.P99, v1.Latency.ITL.P99, 1)
+	above(t, "p99 ITL, chunked and Sarathi", v1.Latency.ITL.P99, sarathi.Latency.ITL.P99, 1)
+	above(t, "p50 TTFT, chunked and prefill first", v1.Latency.TTFT.P50, v0.Latency.TTFT.P50, 0.1)
+	above(t, "p50 TTFT, Sarathi and chunked", sarathi.Latency.TTFT.P50, v1.Latency.TTFT.P50, 0.1)
+	above(t, "twice p50 TTFT of prefill first", 2*v0.Latency.TTFT.P50, sarathi.Latency.TTFT.P50, 0)
+	alike(t, "throughput", sarathi.Throughput.OutputTokensPerS, v1.Throughput.OutputTokensPerS, 0.02)
+}
+
+func TestSettingsOfPoliciesAreChecked(t *testing.T) {
+	for set, want := range map[string]string{ // order does not matter: each is a case of its own
+		"scheduler={name: static, max_batch: 4, preferred_batch_sizes: [2, 8]}": "scheduler.preferred_batch_sizes: must be from 1 to scheduler.max_batch, 4, got 8",
+		"scheduler={name: static, preferred_batch_sizes: [0]}":                  "scheduler.preferred_batch_sizes",
+		"scheduler={name: sarathi, chunk_size: 0}":                              "scheduler.chunk_size: must be at least 1",
+		"scheduler={name: sglang, conservativeness: -1}":                        "scheduler.conservativeness: must not be negative",
+		"scheduler={name: sglang, schedule_policy: dfs-weight}":                 "is not supported yet",
+		"scheduler={name: trtllm, capacity_policy: none}":                       "scheduler.capacity_policy: must be one of guaranteed-no-evict, max-utilization",
+		"scheduler=lottery": "must be one of chunked, continuous, static, orca, sarathi, sglang, trtllm",
+	} {
+		if _, err := build("chat", set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", set, err, want)
+		}
+	}
+	x := mustBuild(t, "chat", "scheduler={name: sarathi, chunk_size: 600}")
+	if want := []string{"chunk_size 600 is rounded down to whole tiles: steps hold 512 tokens"}; !slices.Equal(x.Warnings, want) {
+		t.Errorf("warnings: %q", x.Warnings)
+	}
+}
