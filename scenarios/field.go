@@ -76,6 +76,7 @@ var sections = []section{
 	{path: "engine.constrained_decoding", short: "share", none: true, doc: "Answers that must follow a grammar (structured output)."},
 	{path: "scheduler", short: "name", doc: "The policy that forms batches."},
 	{path: "cluster", doc: "Several engines."},
+	{path: "cluster.autoscale", none: true, doc: "Replicas that are started and stopped as the load asks for them."},
 	{path: "cluster.prefill", later: true, doc: "A pool of engines that only prefill."},
 	{path: "cluster.decode", later: true, doc: "A pool of engines that only decode."},
 	{path: "cluster.transfer", later: true, doc: "How KV travels between the pools."},
@@ -90,7 +91,7 @@ var sections = []section{
 }
 
 // fields is the whole table in the order of a scenario file.
-var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields, workloadFields,
+var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields, autoscaleFields, frontendFields, workloadFields,
 	lengthFields("workload.prompt", "512", "2048", func(s *Scenario) *Length { return &s.Workload.Prompt }),
 	lengthFields("workload.output", "200", "900", func(s *Scenario) *Length { return &s.Workload.Output }),
 	loadFields, sloFields)

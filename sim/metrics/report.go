@@ -19,6 +19,7 @@ type Report struct {
 	Attribution Attribution `json:"attribution"`
 	// Replicas are the engines one by one, where there are several.
 	Replicas []ReplicaUse `json:"replicas,omitempty"`
+	Fleet    *Fleet       `json:"fleet,omitempty"`
 	Verdict  Verdict      `json:"verdict"`
 	Warnings []string     `json:"warnings"`
 }
