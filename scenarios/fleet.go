@@ -53,6 +53,7 @@ func (f *fleet) server(x *Experiment) workload.Server {
 		router = policy.New
 	}
 	f.cluster = cluster.New(f.replicas, router(f.kernel))
+	f.cluster.Delay(f.kernel, x.Scenario.Cluster.Hop)
 	if x.Scenario.scales() {
 		f.scale(x)
 	}

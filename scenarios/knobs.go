@@ -79,6 +79,7 @@ var knobs = []knob{
 	{"scheduler.early_exit", unless(isStatic, "without static batching (scheduler: static)")},
 
 	{"cluster.router", unless((*Scenario).several, "with one engine")},
+	{"cluster.hop", unless((*Scenario).several, "with one engine")},
 	{"cluster.autoscale.", unless((*Scenario).scales, "without autoscaling")},
 
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode }, "while all GPUs are on one node")},
