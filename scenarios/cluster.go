@@ -5,13 +5,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Cluster is several engines that share the load.
 type Cluster struct {
-	Replicas int    // 0: one, or those of Groups
-	Router   string // which engine a request goes to
-	Groups   []Group
+	Replicas  int    // 0: one, or those of Groups
+	Router    string // which engine a request goes to
+	Hop       time.Duration
+	Groups    []Group
+	Autoscale Autoscale
 }
 
 // A Group is replicas whose GPU or engine settings differ from the scenario's own.
@@ -47,18 +50,21 @@ func (g *Group) engines() int {
 
 // plain returns the number of engines that are as the scenario describes them.
 func (s *Scenario) plain() int {
-	n := 0
+	n, copies := 0, max(s.copies, 1)
 	for i := range s.Cluster.Groups {
 		n += s.Cluster.Groups[i].Replicas
 	}
-	if s.Cluster.Replicas == 0 && n == 0 {
-		return max(s.copies, 1)
+	switch {
+	case s.scales():
+		return s.Cluster.Autoscale.Min * copies
+	case s.Cluster.Replicas == 0 && n == 0:
+		return copies
 	}
-	return max(s.Cluster.Replicas-n, 0) * max(s.copies, 1)
+	return max(s.Cluster.Replicas-n, 0) * copies
 }
 
-// several reports whether there is more than one engine.
-func (s *Scenario) several() bool { return s.plain()+s.grouped() > 1 }
+// several reports whether there is, or may be, more than one engine.
+func (s *Scenario) several() bool { return s.scales() || s.plain()+s.grouped() > 1 }
 
 // groupKeys are the keys of one item of cluster.groups.
 var groupKeys = []string{"name", "replicas", "gpu", "engine"}

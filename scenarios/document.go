@@ -297,6 +297,7 @@ func (d *Document) Scenario() (*Scenario, error) {
 	}
 	r.defaults()
 	r.groups()
+	r.autoscale()
 	r.meaning()
 	if err := r.mistakes.err(); err != nil {
 		return nil, err

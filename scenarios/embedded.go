@@ -7,7 +7,7 @@ import (
 
 // embeddedNames are the experiments that ship with the program, in the order in which to try them.
 var embeddedNames = []string{
-	"chat", "summarize", "conversation", "agent", "multiturn", "burst", "orders",
+	"chat", "summarize", "conversation", "agent", "multiturn", "burst", "orders", "replicas",
 	"quantization-fp16", "quantization-int8", "quantization-awq", "quantization-awq-fp8kv", "quantization-fp8",
 	"speculation", "speculation-busy",
 }

@@ -79,6 +79,7 @@ var sections = []section{
 	{path: "scheduler", short: "name", doc: "The policy that forms batches."},
 	{path: "scheduler.predictor", short: "name", doc: "What the order of the queue knows of the lengths of answers."},
 	{path: "cluster", doc: "Several engines."},
+	{path: "cluster.autoscale", none: true, doc: "Replicas that are started and stopped as the load asks for them."},
 	{path: "cluster.prefill", later: true, doc: "A pool of engines that only prefill."},
 	{path: "cluster.decode", later: true, doc: "A pool of engines that only decode."},
 	{path: "cluster.transfer", later: true, doc: "How KV travels between the pools."},
@@ -95,7 +96,7 @@ var sections = []section{
 }
 
 // fields is the whole table in the order of a scenario file.
-var fields = slices.Concat(generalFields, hardwareFields, engineFields(), schedulerFields(), orderFields, serverFields, workloadFields,
+var fields = slices.Concat(generalFields, hardwareFields, engineFields(), schedulerFields(), orderFields, serverFields, autoscaleFields, frontendFields, workloadFields,
 	lengthFields("workload.prompt", func(s *Scenario) *Length { return &s.Workload.Prompt }, "Without the whole section: lognormal, mean 512, p99 2048"),
 	lengthFields("workload.output", func(s *Scenario) *Length { return &s.Workload.Output }, "Without the whole section: lognormal, mean 200, p99 900"),
 	loadFields,

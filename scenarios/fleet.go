@@ -29,8 +29,7 @@ type fleet struct {
 
 // build makes the replicas of every group of the experiment.
 func (f *fleet) build(x *Experiment) error {
-	total := x.Replicas()
-	if f.options.Memory != nil && total > 1 {
+	if f.options.Memory != nil && x.Scenario.several() {
 		return errors.New("a pool that earlier runs have warmed is for one engine")
 	}
 	for g := range x.all() {
@@ -47,7 +46,7 @@ func (f *fleet) build(x *Experiment) error {
 
 // server returns what the clients talk to: the only engine, or a router with all of them behind it.
 func (f *fleet) server(x *Experiment) workload.Server {
-	if len(f.replicas) == 1 {
+	if !x.Scenario.several() {
 		return f.replicas[0].Engine
 	}
 	router := f.options.Router
@@ -56,6 +55,10 @@ func (f *fleet) server(x *Experiment) workload.Server {
 		router = policy.New
 	}
 	f.cluster = cluster.New(f.replicas, router(f.kernel))
+	f.cluster.Delay(f.kernel, x.Scenario.Cluster.Hop)
+	if x.Scenario.scales() {
+		f.scale(x)
+	}
 	return f.cluster
 }
 
@@ -72,7 +75,14 @@ func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 	for _, hooks := range o.Each {
 		mine = watchBoth(mine, hooks(r))
 	}
-	hooks := watchBoth(f.recorder.Watch(x.watched(r)), mine)
+	watched := x.watched(r)
+	if x.Scenario.scales() {
+		watched.Up = there(r)
+		if x.Scenario.Cluster.Autoscale.Metric == "ttft" {
+			mine = watchBoth(mine, engine.Hooks{FirstOut: func(now sim.Time, l *engine.Life) { f.cluster.FirstOut(now, l) }})
+		}
+	}
+	hooks := watchBoth(f.recorder.Watch(watched), mine)
 	named := hooks.TokenOut != nil || mine.Planned != nil || mine.Ran != nil // somebody wants to see every sequence in every plan
 	r.Scheduler = x.policy(o, cache, named)
 	r.Engine = engine.New(f.kernel, engine.Config{
@@ -144,11 +154,14 @@ func (x *Experiment) all() func(func(*group) bool) {
 // member returns the name of a replica.
 func (g *group) member(i int) string { return fmt.Sprintf("%s-%d", g.name, i) }
 
-// Replicas returns the number of engines.
+// Replicas returns the number of engines: the largest, where it follows the load.
 func (x *Experiment) Replicas() int {
 	n := 0
 	for g := range x.all() {
 		n += g.replicas
+	}
+	if x.Scenario.scales() {
+		n = x.Scenario.Cluster.Autoscale.Max
 	}
 	return n
 }
@@ -156,6 +169,9 @@ func (x *Experiment) Replicas() int {
 // GPUs returns the number of GPUs of all engines together.
 func (x *Experiment) GPUs() int {
 	n := 0
+	if x.Scenario.scales() {
+		return x.Replicas() * x.Scenario.gpus()
+	}
 	for g := range x.all() {
 		n += g.replicas * g.engine.Scenario.gpus()
 	}

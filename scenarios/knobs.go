@@ -66,6 +66,8 @@ var knobs = []knob{
 	{"scheduler.schedule_policy", unless(func(s *Scenario) bool { return s.Engine.SchedulingPolicy != "priority" }, "beside scheduling_policy: priority")},
 
 	{"cluster.router", unless((*Scenario).several, "with one engine")},
+	{"cluster.hop", unless((*Scenario).several, "with one engine")},
+	{"cluster.autoscale.", unless((*Scenario).scales, "without autoscaling")},
 
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode }, "while all GPUs are on one node")},
 	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},

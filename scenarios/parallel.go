@@ -25,6 +25,9 @@ func (x *deployment) spread(m *Mistakes) {
 		}
 	default:
 		s.copies = n
+		if s.scales() {
+			m.at(s, "engine.data_parallel_size", "does not go with cluster.autoscale, which says how many engines there are; leave one of them out")
+		}
 		if !s.Explicit("cluster.router") {
 			s.Cluster.Router = "vllm-dp"
 		}

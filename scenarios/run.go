@@ -49,7 +49,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	recorder := metrics.New(metrics.Config{
 		SLO: s.SLO.targets(), Classes: s.classes(), Clients: len(x.Workload.Clients) > 1 || x.Workload.Trace.Clients(),
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
-		Percentiles: o.Percentiles, Rows: o.Requests,
+		Percentiles: o.Percentiles, Rows: o.Requests, Several: s.several(),
 	})
 	f := fleet{kernel: k, options: &o, recorder: recorder, predict: x.predictor(&o, k.Rand), hooks: o.hooks(recorder, load.Requests())}
 	if err := f.build(x); err != nil {

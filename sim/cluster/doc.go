@@ -10,6 +10,10 @@
 // has under way at each replica, exactly; and what a server publishes of itself — its queue, the usage of its KV cache,
 // which prefixes it holds. A router that works with old numbers takes its own snapshots.
 //
+// # Autoscaling
+//
+// With [Cluster.Scale] the number of replicas follows the load: see [Autoscale]. Routers see only those that take requests.
+//
 // # Ties
 //
 // A router that always took the first of equals would load the first replica more than the others whenever the load is

@@ -106,7 +106,8 @@ func (e *Engine) Submit(r *workload.Request, done func(workload.Outcome)) {
 		return
 	}
 	if r.Timeout > 0 {
-		l.timer = e.kernel.After(r.Timeout, sim.Arrive, func() { e.abort(l) })
+		// The client's patience begins when it sends, which may be before the request is here.
+		l.timer = e.kernel.At(max(now, r.Arrival.Add(r.Timeout)), sim.Arrive, func() { e.abort(l) })
 	}
 	at := len(e.inbox)
 	for at > 0 && e.inbox[at-1].Queued > l.Queued {

@@ -33,6 +33,8 @@ type Config struct {
 	Percentiles []float64
 	// Rows receives one CSV row per request, in the order of arrival at the server; nil: none. See Recorder.Flush.
 	Rows io.Writer
+	// Several says that more than one engine may be watched: rows name the replica, and the report lists them.
+	Several bool
 	// Engine describes the engine that Recorder.Hooks watches.
 	Engine Engine
 }
@@ -63,6 +65,8 @@ type Engine struct {
 	// Ingress is what every request spends on its way in, however idle the engine: it waits for nobody then.
 	Ingress time.Duration
 
+	// Up returns when its GPUs were taken and given back; nil: they are there all the time.
+	Up       func() (from, to sim.Time)
 	Usage    func() kvcache.Usage      // of the KV pool, sampled at every step
 	Counters func() scheduler.Counters // read at the end, and at every plan of the warm-up
 	Drafted  func() engine.Drafted     // likewise; nil: nothing is drafted

@@ -42,6 +42,7 @@ func New(c Config) *Recorder {
 	r.classes, r.clients = newClassBooks(c.Classes), newClientBooks(c.Clients)
 	if c.Rows != nil {
 		r.rows = newRows(c.Rows)
+		r.rows.replicas = c.Several
 	}
 	return r
 }
@@ -54,9 +55,6 @@ func (r *Recorder) Watch(e Engine) engine.Hooks {
 	e.GPUs = max(e.GPUs, 1)
 	w := &watch{r: r, e: e}
 	r.watches = append(r.watches, w)
-	if r.rows != nil && len(r.watches) > 1 {
-		r.rows.replicas = true
-	}
 	return w.hooks()
 }
 
@@ -158,15 +156,15 @@ func (r *Recorder) Report(end sim.Time) Report {
 		Latency:     r.records.latency(r.gaps, r.c.Percentiles),
 		Goodput:     r.score.goodput(r.c.asked(), total.Submitted-warm.Submitted, seconds),
 		Concurrency: little(r.censuses(), end),
-		Engine:      engineUse(uses, float64(span)),
+		Engine:      engineUse(uses),
 		Speculation: speculation(uses),
 		GPU:         gpuUse(uses, seconds, r.tokens.Output),
-		Attribution: Attribution{WallTime: wallTime(uses, float64(span)), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
+		Attribution: Attribution{WallTime: wallTime(uses), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
 		Verdict:     r.verdict(total),
 		Classes:     r.classes.report(&r.c, seconds), Clients: r.clients.report(),
 	}
-	if len(uses) > 1 {
-		rep.Replicas = replicaUses(uses, float64(span))
+	if r.c.Several {
+		rep.Replicas, rep.Fleet = replicaUses(uses), fleetUse(uses, float64(span))
 	}
 	if r.c.Warmup > 0 {
 		rep.Warmup = &Warmup{
@@ -212,7 +210,7 @@ func (r *Recorder) throughput(rep *Report) Throughput {
 	}
 	return Throughput{
 		RequestsPerS: per(float64(r.records.n)), InputTokensPerS: per(in), OutputTokensPerS: per(out),
-		TotalTokensPerS: per(in + out), OutputTokensPerSPerGPU: ratio(per(out), float64(rep.GPU.Count)),
+		TotalTokensPerS: per(in + out), OutputTokensPerSPerGPU: ratio(per(out), rep.meanGPUs()),
 		OutputTokensPerSPerUser: ratio(1000, rep.Latency.TPOT.Mean),
 		PeakOutputTokensPerS:    busiest(tallies), PeakConcurrentRequests: r.records.crowd(r.origin),
 	}

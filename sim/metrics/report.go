@@ -20,6 +20,7 @@ type Report struct {
 	Attribution Attribution  `json:"attribution"`
 	// Replicas are the engines one by one, where there are several.
 	Replicas []ReplicaUse `json:"replicas,omitempty"`
+	Fleet    *Fleet       `json:"fleet,omitempty"`
 	Verdict  Verdict      `json:"verdict"`
 	// Classes and Clients split the measured requests, where there are at least two of them.
 	Classes  []ClassReport  `json:"classes,omitempty"`
