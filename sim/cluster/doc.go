@@ -1,0 +1,2 @@
+// Package cluster is several engines behind a router.
+package cluster
