@@ -39,7 +39,10 @@ type batcher struct {
 
 	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
 
-	swap  swap
+	swap    swap
+	held    int  // sequences on hold
+	fetches bool // KV has been fetched from a peer
+
 	moved Moved // not charged to a step yet
 
 	recycled []*Plan
@@ -204,7 +207,7 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 		if stale {
 			s.Stale -= w.Tokens
 		}
-		if !w.Samples || s.State == Gone {
+		if !w.Samples || s.State >= Gone {
 			continue
 		}
 		s.Out++
