@@ -20,7 +20,12 @@ type arrival struct {
 //
 //	arrival = max(now, end of the load before) + blocks × Block + Latency
 func (e *Engine) startLoads(p *scheduler.Plan, now sim.Time) {
-	for _, l := range p.Loads {
+	for i := range p.Loads {
+		l := &p.Loads[i]
+		if l.Remote {
+			e.fetch(now, l)
+			continue
+		}
 		e.linkFree = max(e.linkFree, now).Add(time.Duration(l.Blocks) * e.c.Host.Block)
 		e.loads = append(e.loads, arrival{l.Seq, l.Tokens, e.linkFree.Add(e.c.Host.Latency)})
 	}
@@ -53,7 +58,9 @@ func (h *Host) charge(c *hardware.Cost, p *scheduler.Plan) {
 	}
 	n := p.Stored
 	for _, l := range p.Loads {
-		n += int(l.Blocks)
+		if !l.Remote {
+			n += int(l.Blocks)
+		}
 	}
 	if n == 0 {
 		return
