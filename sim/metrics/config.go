@@ -27,6 +27,8 @@ type Config struct {
 	Percentiles []float64
 	// Rows receives one CSV row per request, in the order of arrival at the server; nil: none. See Recorder.Flush.
 	Rows io.Writer
+	// Disaggregation describes how engines share requests; nil: they do not.
+	Disaggregation *Disaggregation
 	// Engine describes the engine that Recorder.Hooks watches.
 	Engine Engine
 }

@@ -23,14 +23,15 @@ type Recorder struct {
 	origin      sim.Time             // first arrival at a server, or the end of the warm-up if that is later
 	lastAnswer  sim.Time
 
-	records records
-	gaps    *gaps
-	tokens  Tokens
-	score   scoreboard
-	stories stories
-	line    line
-	rows    *rows
-	pooled  int // requests that did not complete, but whose gaps are in the pool
+	records  records
+	gaps     *gaps
+	tokens   Tokens
+	score    scoreboard
+	stories  stories
+	journeys journeys
+	line     line
+	rows     *rows
+	pooled   int // requests that did not complete, but whose gaps are in the pool
 }
 
 // New returns a recorder that has seen nothing yet.
@@ -157,6 +158,9 @@ func (r *Recorder) Report(end sim.Time) Report {
 		GPU:         gpuUse(uses, seconds, r.tokens.Output),
 		Attribution: Attribution{WallTime: wallTime(uses, float64(span)), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
 		Verdict:     r.verdict(total),
+	}
+	if r.c.Disaggregation != nil {
+		rep.Disaggregation = r.journeys.report(*r.c.Disaggregation, r.c.Percentiles)
 	}
 	if r.c.Warmup > 0 {
 		rep.Warmup = &Warmup{

@@ -17,8 +17,10 @@ type Report struct {
 	Engine      EngineUse   `json:"engine"`
 	GPU         GPU         `json:"gpu"`
 	Attribution Attribution `json:"attribution"`
-	Verdict     Verdict     `json:"verdict"`
-	Warnings    []string    `json:"warnings"`
+	// Disaggregation is there where prefill and decode have engines of their own.
+	Disaggregation *Disaggregation `json:"disaggregation,omitempty"`
+	Verdict        Verdict         `json:"verdict"`
+	Warnings       []string        `json:"warnings"`
 }
 
 // Requests counts every request of the run, warm-up included: Submitted = Completed + Rejected + Aborted + Unfinished.
@@ -214,7 +216,7 @@ type TTFTShares struct {
 	Queue        float64 `json:"queue"`        // in the scheduler's queue, behind the steps in flight, and while steps left the request out
 	Prefill      float64 `json:"prefill"`      // in its steps, had they held no other request's prefill tokens
 	Interference float64 `json:"interference"` // what its steps took beyond that
-	Transfer     float64 `json:"transfer"`     // of KV between engines
+	Transfer     float64 `json:"transfer"`     // of KV between engines, as far as it was waited for, and the hand-over
 	Overhead     float64 `json:"overhead"`     // launches, ramps and the host in its steps
 }
 
