@@ -25,7 +25,8 @@ type Experiment struct {
 	Provenance Provenance
 	Warnings   []string // how names were understood, and what has no effect
 
-	cost *hardware.Roofline
+	cost   *hardware.Roofline
+	groups []group // the engines that differ from this one
 }
 
 // Build resolves the scenario into an experiment. The error, when there is one, is of type Mistakes.
@@ -36,6 +37,35 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 	if err := found.err(); err != nil {
 		return nil, err
 	}
+	groups, err := x.s.groups(shared)
+	if err != nil {
+		return nil, err
+	}
+	e, err := x.first(groups, shared)
+	if err != nil {
+		return nil, err
+	}
+	if e.Workload, err = x.load(shared); err != nil {
+		return nil, err
+	}
+	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), e.Workload.Notes())
+	e.join(groups)
+	return e, nil
+}
+
+// first resolves the first engine of the experiment: the scenario's own, or where all belong to groups, that of the first
+// group.
+func (x *deployment) first(groups []group, shared *Shared) (*Experiment, error) {
+	if x.s.plain() > 0 {
+		return x.engine(shared)
+	}
+	e := *groups[0].engine
+	e.Scenario = x.s
+	return &e, nil
+}
+
+// engine resolves everything that makes up one engine, its memory and its prices: the experiment without a workload.
+func (x *deployment) engine(shared *Shared) (*Experiment, error) {
 	plan, err := x.plan()
 	if err != nil {
 		return nil, err
@@ -47,17 +77,10 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 	if err != nil {
 		return nil, x.refused(err)
 	}
-	spec, err := x.load(shared)
-	if err != nil {
-		return nil, err
-	}
-	e := &Experiment{
-		Scenario: x.s, Deployment: x.Deployment, Memory: plan, Workload: spec, Profile: x.profile,
-		Provenance: provenance(x), cost: cost,
-	}
-	e.Limits = x.limits(plan, cost)
-	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), spec.Notes())
-	return e, nil
+	return &Experiment{
+		Scenario: x.s, Deployment: x.Deployment, Memory: plan, Profile: x.profile,
+		Limits: x.limits(plan, cost), Provenance: provenance(x), cost: cost,
+	}, nil
 }
 
 func (x *deployment) refused(err error) error {

@@ -131,6 +131,9 @@ func (s *Scenario) shown(f *field) (any, bool) {
 		}
 		return list, len(list) > 0
 	}
+	if groups, ok := from.(*[]Group); ok {
+		return s.shownGroups(*groups), len(*groups) > 0
+	}
 	if f.file && !given {
 		return nil, false
 	}

@@ -296,6 +296,7 @@ func (d *Document) Scenario() (*Scenario, error) {
 		s.unbind()
 	}
 	r.defaults()
+	r.groups()
 	r.meaning()
 	if err := r.mistakes.err(); err != nil {
 		return nil, err

@@ -1,5 +1,7 @@
 package scenarios
 
+import "github.com/servesim/servesim/sim/cluster"
+
 var (
 	autoWord = []word{{"auto", 0}}
 	noneWord = []word{{"none", 0}}
@@ -53,8 +55,9 @@ var serverFields = []field{
 	{path: "scheduler.timeout", into: func(s *Scenario) any { return &s.Scheduler.Timeout }, def: "50ms", limit: notNegative, doc: "static: how long the oldest request waits for the batch to fill."},
 	{path: "scheduler.pad_to", into: func(s *Scenario) any { return &s.Scheduler.PadTo }, def: "0", limit: notNegative, doc: "static: prompts are padded to the longest of the batch and at least to this, in tokens."},
 	{path: "scheduler.early_exit", into: func(s *Scenario) any { return &s.Scheduler.EarlyExit }, def: "false", doc: "static: rows that have finished stop costing compute."},
-	{path: "cluster.replicas", def: "1", doc: "Engines that share the load."},
-	{path: "cluster.router", def: "round-robin", doc: "Which engine a request goes to."},
+	{path: "cluster.replicas", into: func(s *Scenario) any { return &s.Cluster.Replicas }, limit: replicaCount, doc: "Engines that share the load; left out: one, or those of the groups."},
+	{path: "cluster.router", into: func(s *Scenario) any { return &s.Cluster.Router }, def: "round-robin", choices: cluster.Names(), doc: "Which engine a request goes to."},
+	{path: "cluster.groups", into: func(s *Scenario) any { return &s.Cluster.Groups }, doc: "Replicas that differ from hardware.gpu and engine: a list of {name, replicas, gpu, engine}; what a group leaves out is as above."},
 	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},
 	{path: "frontend.per_request", into: func(s *Scenario) any { return &s.Frontend.PerRequest }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each request, before its prompt: HTTP, chat template. Other requests wait for it. auto = as the engine profile has it, here and below."},
 	{path: "frontend.tokenize", into: func(s *Scenario) any { return &s.Frontend.Tokenize }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each token of a prompt; prompts wait for each other."},

@@ -78,6 +78,8 @@ var knobs = []knob{
 	{"scheduler.pad_to", unless(isStatic, "without static batching (scheduler: static)")},
 	{"scheduler.early_exit", unless(isStatic, "without static batching (scheduler: static)")},
 
+	{"cluster.router", unless((*Scenario).several, "with one engine")},
+
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode }, "while all GPUs are on one node")},
 	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
 

@@ -46,6 +46,9 @@ func (r *reader) meaning() {
 	}
 	_, found := r.s.deploy(r.touches)
 	r.mistakes = append(r.mistakes, found...)
+	if len(r.mistakes) == 0 {
+		r.mistakes = r.s.checkGroups()
+	}
 }
 
 // wrong reports a mistake at the place that the value of a path came from.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
-	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/engine/reference"
 )
 
@@ -44,10 +43,10 @@ func (x *Experiment) knownToNaive() error {
 	return errors.Join(found...)
 }
 
-// policy returns the scheduler of a run over its pool.
-func (x *Experiment) policy(o *Options, cache kvcache.Cache, hooks engine.Hooks) scheduler.Scheduler {
+// policy returns the scheduler of a run over its pool; named: its plans must name every sequence.
+func (x *Experiment) policy(cache kvcache.Cache, named bool) scheduler.Scheduler {
 	if p, ok := cache.(*reference.Pool); ok {
 		return reference.NewScheduler(x.Limits, p)
 	}
-	return x.scheduler(cache, o.named(hooks))
+	return x.scheduler(cache, named)
 }

@@ -115,6 +115,8 @@ func (r *reader) value(n *node, f *field) error {
 	case *[]Class:
 		r.classes(into, n)
 		return nil
+	case *[]Group:
+		return readGroups(into, n)
 	default:
 		if n.kind != scalar {
 			return fmt.Errorf("must be a single value, got %s", n.kind)
@@ -177,11 +179,12 @@ func (r *reader) class(c *Class, n *node, path string) {
 		return
 	}
 	for _, e := range n.keys {
-		r.classKey(table, e, path)
+		r.itemKey(table, e, path, []string{"name", "share", "priority"})
 	}
 }
 
-func (r *reader) classKey(table []field, e entry, path string) {
+// itemKey reads one key of an item of a list; allowed are the keys that there are.
+func (r *reader) itemKey(table []field, e entry, path string, allowed []string) {
 	for i := range table {
 		if table[i].path != e.key {
 			continue
@@ -191,7 +194,7 @@ func (r *reader) classKey(table []field, e entry, path string) {
 		}
 		return
 	}
-	r.mistakes.add(e.at, join(path, e.key), "unknown key%s", didYouMean(e.key, []string{"name", "share", "priority"}))
+	r.mistakes.add(e.at, join(path, e.key), "unknown key%s", didYouMean(e.key, allowed))
 }
 
 // def gives a field its default.

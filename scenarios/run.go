@@ -9,8 +9,8 @@ import (
 
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
-	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/cluster"
 	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/metrics"
 	"github.com/servesim/servesim/sim/workload"
@@ -27,11 +27,14 @@ type Options struct {
 	Hooks       engine.Hooks          // observers of the caller's own
 	Naive       bool                  // plan with the deliberately simple scheduler and pool of sim/engine/reference: slow
 	Cache       *kvcache.Pool         // a pool that earlier runs on this deployment have warmed; nil: a cold one
-	// Ready is shown what the engine is made of before the first event. It may read from both whenever a hook is called.
-	Ready func(scheduler.Scheduler, kvcache.Cache)
+	// Each of these is shown every engine before the first event, and returns hooks for that engine alone: Life.Slot and
+	// sequence IDs mean nothing beyond it. The replica is complete by the time that a hook is called.
+	Each []func(*cluster.Replica) engine.Hooks
+	// Router makes a router of the caller's own, in place of the scenario's.
+	Router func(*sim.Kernel) cluster.Router
 }
 
-// Run plays the workload against a fresh engine. The same experiment gives the same bytes, whatever runs beside it.
+// Run plays the workload against fresh engines. The same experiment gives the same bytes, whatever runs beside it.
 func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	s := x.Scenario
 	k := sim.New(s.Seed)
@@ -39,50 +42,27 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache, again, err := x.memory(&o)
-	if err != nil {
-		return nil, err
-	}
-	var sched scheduler.Scheduler
 	recorder := metrics.New(metrics.Config{
 		SLO:    metrics.SLO{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT, ITL: s.SLO.ITL, E2EL: s.SLO.E2EL},
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
 		Percentiles: o.Percentiles, Rows: o.Requests,
-		Engine: metrics.Engine{
-			Cost: x.cost, Window: x.Limits.Window,
-			GPUs: s.gpus(), PeakFLOPs: x.peak(), PeakBandwidth: x.Deployment.Device.Bandwidth,
-			IdleWatts:   x.Deployment.Device.Kernels.IdleWatts,
-			WeightBytes: x.Memory.Weights + x.Memory.Activations + x.Memory.Graphs + x.Memory.NonTorch,
-			Blocks:      x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize, Ingress: x.Scenario.Frontend.Latency,
-			BytesPerToken: float64(x.Deployment.Model.KVBytesPerToken(x.Deployment.KV)), BlockBytes: x.Memory.BlockBytes,
-			Usage: cache.Usage, Counters: func() scheduler.Counters { return sched.Counters() },
-		},
 	})
-	hooks := watchBoth(recorder.Hooks(), o.hooks(recorder, load.Requests()))
-	sched = x.policy(&o, cache, hooks)
-	if o.Ready != nil {
-		o.Ready(sched, cache)
+	f := fleet{kernel: k, options: &o, recorder: recorder, hooks: o.hooks(recorder, load.Requests())}
+	if err := f.build(x); err != nil {
+		return nil, err
 	}
-	e := engine.New(k, engine.Config{
-		Scheduler: sched, Cost: x.cost,
-		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
-		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
-		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
-		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },
-		Frontend: x.frontend(), Host: x.host(), Hooks: hooks, Check: o.Check,
-	})
-	load.Start(k, e)
-	if err := x.play(ctx, k, e); err != nil {
+	load.Start(k, f.server(x))
+	if err := x.play(ctx, k, &f); err != nil {
 		return nil, err
 	}
 	if err := recorder.Flush(); err != nil {
 		return nil, fmt.Errorf("the rows of requests could not be written: %w", err)
 	}
-	return x.result(recorder.Report(k.Now()), e.Behind()), nil
+	return x.result(recorder.Report(k.Now()), f.behind()), nil
 }
 
 // play runs the kernel to the end of the workload, or to the horizon.
-func (x *Experiment) play(ctx context.Context, k *sim.Kernel, e *engine.Engine) error {
+func (x *Experiment) play(ctx context.Context, k *sim.Kernel, f *fleet) error {
 	until := sim.Never
 	if h := x.Scenario.Workload.Horizon; h > 0 {
 		until = sim.Time(h)
@@ -91,7 +71,7 @@ func (x *Experiment) play(ctx context.Context, k *sim.Kernel, e *engine.Engine) 
 	if err := k.Run(ctx, until); err != nil {
 		return err
 	}
-	if err := e.Err(); err != nil {
+	if err := f.err(); err != nil {
 		return err
 	}
 	if until == sim.Never {
@@ -151,11 +131,6 @@ func (x *Experiment) peak() float64 {
 		return d.FP4
 	}
 	return d.BF16
-}
-
-// named reports whether somebody wants to see every sequence in every plan.
-func (o *Options) named(hooks engine.Hooks) bool {
-	return hooks.TokenOut != nil || o.Step != nil || o.Hooks.Planned != nil || o.Hooks.Ran != nil
 }
 
 // hooks are those that the options ask for.

@@ -15,6 +15,7 @@ type Scenario struct {
 	Hardware      Hardware
 	Engine        Engine
 	Scheduler     Scheduler
+	Cluster       Cluster
 	Frontend      Frontend
 	Workload      Workload
 	SLO           SLO

@@ -105,6 +105,8 @@ func (f *field) valueSchema() Map {
 		return Map{{"type", "array"}, {"items", Map{{"type", "integer"}, {"minimum", 1}}}}
 	case *[]Class:
 		return Map{{"type", "array"}, {"items", classSchema()}}
+	case *[]Group:
+		return Map{{"type", "array"}, {"items", groupSchema()}}
 	}
 	return Map{{"type", "string"}} // Bandwidth
 }

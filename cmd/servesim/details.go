@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/servesim/servesim/cmd/internal/report"
 	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/cluster"
 	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/workload"
 )
@@ -10,14 +11,21 @@ import (
 // details keeps what --save-detailed writes of every request: all its tokens' times. It costs a call a token.
 type details struct {
 	requests []report.Detail // by request
-	last     []sim.Time      // by slot: when the newest token came
 }
 
-func (d *details) hooks() engine.Hooks {
-	return engine.Hooks{Arrived: d.arrived, TokenOut: d.token, Finished: d.finished}
+// hooks watches one engine of the run.
+func (d *details) hooks(*cluster.Replica) engine.Hooks {
+	e := &detailed{details: d}
+	return engine.Hooks{Arrived: e.arrived, TokenOut: e.token, Finished: d.finished}
 }
 
-func (d *details) arrived(_ sim.Time, l *engine.Life) {
+// detailed follows the tokens of one engine.
+type detailed struct {
+	*details
+	last []sim.Time // by slot: when the newest token came
+}
+
+func (d *detailed) arrived(_ sim.Time, l *engine.Life) {
 	for int64(len(d.requests)) <= l.Request.ID {
 		d.requests = append(d.requests, report.Detail{})
 	}
@@ -28,7 +36,7 @@ func (d *details) arrived(_ sim.Time, l *engine.Life) {
 	}
 }
 
-func (d *details) token(now sim.Time, l *engine.Life) {
+func (d *detailed) token(now sim.Time, l *engine.Life) {
 	r := &d.requests[l.Request.ID]
 	r.Output++
 	if r.Output == 1 {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/servesim/servesim/scenarios"
+	"github.com/servesim/servesim/sim/cluster"
 )
 
 // A knob is a flag that sets one field of the scenario. What its value may be is the field's business: a mistake is
@@ -54,6 +55,8 @@ func knobs() []knob {
 		{"preemption-mode", "MODE", "engine.preemption_mode", "recompute or swap (vLLM V0: --scheduler continuous)"},
 		{"swap-space", "GIB", "engine.swap_space", "host memory to swap to, per GPU (vLLM V0)"},
 		{"scheduler", "NAME", "scheduler", "who runs next: chunked, continuous, static"},
+		{"replicas", "N", "cluster.replicas", "engines that share the load"},
+		{"router", "NAME", "cluster.router", "which engine a request goes to: " + strings.Join(cluster.Names(), ", ")},
 		{"engine-profile", "NAME", "engine.profile", "engine version whose defaults and host times apply (vllm-v1: newest)"},
 		{"profile", "FILE", "overlay", "constants of your own machine, from servesim calibrate: `FILE`"},
 		{"request-rate", "RATE", "workload.rate", "requests per second; inf: all at once"},
@@ -168,6 +171,7 @@ func complete(c *cobra.Command) {
 	offer("model", func() []string { return described(models()) })
 	offer("gpu", func() []string { return described(gpus()) })
 	offer("scheduler", func() []string { return []string{"chunked", "continuous", "static"} })
+	offer("router", cluster.Names)
 	offer("format", func() []string { return formats() })
 }
 

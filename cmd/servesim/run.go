@@ -193,11 +193,11 @@ func (r *runFlags) simulate(c *cobra.Command, e *env, x *scenarios.Experiment, p
 	}
 	var d details
 	if r.saveDetail {
-		options.Hooks = d.hooks()
+		options.Each = append(options.Each, d.hooks)
 	}
 	if r.steps {
-		log := newStepLog(r.stepsOut(e))
-		options.Ready, options.Hooks.Planned, options.Hooks.Ran = log.ready, log.planned, log.ran
+		log := newStepLog(r.stepsOut(e), x.Replicas())
+		options.Each = append(options.Each, log.hooks)
 		closers = append(closers, log.close)
 	}
 	var lost rejections

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
+	"github.com/servesim/servesim/sim/cluster"
 	"github.com/servesim/servesim/sim/engine"
 )
 
@@ -18,10 +18,8 @@ import (
 // computed, how many requests were left waiting and how many KV blocks free, and what its time was spent on.
 type stepLog struct {
 	out     *bufio.Writer
-	queue   scheduler.Scheduler
-	cache   kvcache.Cache
-	pending []planned // plans in flight, oldest first
 	n       int
+	several bool // every line names its replica
 }
 
 // planned is what the scheduler left behind when it made a plan.
@@ -30,29 +28,46 @@ type planned struct{ waiting, free int }
 // stepNames bounds how many sequences of a step are named.
 const stepNames = 8
 
-func newStepLog(w io.Writer) *stepLog {
-	l := &stepLog{out: bufio.NewWriter(w)}
+// replicaWidth is the width of the column that names the replica, where there are several.
+const replicaWidth = 14
+
+func newStepLog(w io.Writer, replicas int) *stepLog {
+	l := &stepLog{out: bufio.NewWriter(w), several: replicas > 1}
+	if l.several {
+		fmt.Fprintf(l.out, "%-*s", replicaWidth, "replica")
+	}
 	fmt.Fprintf(l.out, "%5s %12s %9s %6s %6s %7s %7s %7s  %-34s  %s\n",
 		"step", "from (ms)", "took (ms)", "tokens", "chunks", "decodes", "waiting", "free", "compute / weights / KV / net / other", "who: cached+new")
 	return l
 }
 
-// ready, planned and ran are hooks of the run.
-func (l *stepLog) ready(s scheduler.Scheduler, c kvcache.Cache) { l.queue, l.cache = s, c }
+// hooks watches one engine of the run.
+func (l *stepLog) hooks(r *cluster.Replica) engine.Hooks {
+	e := &stepper{log: l, replica: r}
+	return engine.Hooks{Planned: e.planned, Ran: e.ran}
+}
 
-func (l *stepLog) planned(_ sim.Time, p *scheduler.Plan) {
+// A stepper follows the steps of one engine.
+type stepper struct {
+	log     *stepLog
+	replica *cluster.Replica
+	pending []planned // plans in flight, oldest first
+}
+
+func (e *stepper) planned(_ sim.Time, p *scheduler.Plan) {
 	if p.Empty() {
 		return
 	}
-	_, waiting := l.queue.Load()
-	l.pending = append(l.pending, planned{waiting, l.cache.Usage().Available()})
+	_, waiting := e.replica.Scheduler.Load()
+	e.pending = append(e.pending, planned{waiting, e.replica.Cache.Usage().Available()})
 }
 
-func (l *stepLog) ran(r *engine.Ran) {
+func (e *stepper) ran(r *engine.Ran) {
 	var s planned
-	if len(l.pending) > 0 {
-		s, l.pending = l.pending[0], l.pending[1:]
+	if len(e.pending) > 0 {
+		s, e.pending = e.pending[0], e.pending[1:]
 	}
+	l := e.log
 	l.n++
 	chunks, decodes, tokens := 0, 0, 0
 	for i := range r.Plan.Work {
@@ -67,6 +82,9 @@ func (l *stepLog) ran(r *engine.Ran) {
 	by := r.Cost.By
 	other := r.End.Sub(r.Start) - by.Compute - by.Weights - by.KVRead - by.Network
 	split := fmt.Sprintf("%s / %s / %s / %s / %s", ms(by.Compute), ms(by.Weights), ms(by.KVRead), ms(by.Network), ms(other))
+	if l.several {
+		fmt.Fprintf(l.out, "%-*s", replicaWidth, e.replica.Name)
+	}
 	fmt.Fprintf(l.out, "%5d %12s %9s %6d %6d %7d %7d %7d  %-34s  %s\n",
 		l.n, ms(time.Duration(r.Start)), ms(r.End.Sub(r.Start)), tokens, chunks, decodes, s.waiting, s.free, split, who(r.Plan))
 }

@@ -41,6 +41,9 @@ func (s SLO) none() bool { return s == SLO{} }
 
 // Engine is what a recorder must know of an engine that it watches. Whatever is left zero is reported as zero.
 type Engine struct {
+	Name string // of the replica, where there are several
+	GPU  string // name of its GPUs
+
 	Cost   hardware.CostModel // prices steps as they would have been; nil: nothing counts as interference
 	Window hardware.Window    // as the scheduler's: it turns chunks into sums
 

@@ -52,6 +52,9 @@ func (r *Recorder) Watch(e Engine) engine.Hooks {
 	e.GPUs = max(e.GPUs, 1)
 	w := &watch{r: r, e: e}
 	r.watches = append(r.watches, w)
+	if r.rows != nil && len(r.watches) > 1 {
+		r.rows.replicas = true
+	}
 	return w.hooks()
 }
 
@@ -62,7 +65,7 @@ func (r *Recorder) Progress() (submitted, ended int) {
 }
 
 // arrive counts a request in and returns its row.
-func (r *Recorder) arrive(now sim.Time, l *engine.Life) int {
+func (r *Recorder) arrive(now sim.Time, l *engine.Life, w *watch) int {
 	if r.total.Submitted == 0 {
 		r.origin = max(now, r.c.Warmup)
 	}
@@ -71,11 +74,11 @@ func (r *Recorder) arrive(now sim.Time, l *engine.Life) int {
 		r.warm.Submitted++
 	}
 	r.line.until(now)
-	r.line.expect(now.Add(r.c.Engine.Ingress))
+	r.line.expect(now.Add(w.e.Ingress))
 	if r.rows == nil {
 		return 0
 	}
-	return r.rows.open(l.Request)
+	return r.rows.open(l.Request, w.e.Name)
 }
 
 // refusalKinds bounds how many reasons for refusal are told apart.
@@ -161,6 +164,9 @@ func (r *Recorder) Report(end sim.Time) Report {
 	}
 	if r.c.Disaggregation != nil {
 		rep.Disaggregation = r.journeys.report(*r.c.Disaggregation, r.c.Percentiles)
+	}
+	if len(uses) > 1 {
+		rep.Replicas = replicaUses(uses, float64(span))
 	}
 	if r.c.Warmup > 0 {
 		rep.Warmup = &Warmup{

@@ -19,8 +19,10 @@ type Report struct {
 	Attribution Attribution `json:"attribution"`
 	// Disaggregation is there where prefill and decode have engines of their own.
 	Disaggregation *Disaggregation `json:"disaggregation,omitempty"`
-	Verdict        Verdict         `json:"verdict"`
-	Warnings       []string        `json:"warnings"`
+	// Replicas are the engines one by one, where there are several.
+	Replicas []ReplicaUse `json:"replicas,omitempty"`
+	Verdict  Verdict      `json:"verdict"`
+	Warnings []string     `json:"warnings"`
 }
 
 // Requests counts every request of the run, warm-up included: Submitted = Completed + Rejected + Aborted + Unfinished.

@@ -21,23 +21,39 @@ type rows struct {
 	pending []pendingRow // from number base on
 	written int          // how many of pending are already out
 	base    int
+
+	replicas bool // a last column names the replica
+	begun    bool // the header has been written
 }
 
 // A pendingRow is a request, and its line once it has ended.
 type pendingRow struct {
 	request *workload.Request
+	replica string
 	line    []byte
 }
 
 func newRows(w io.Writer) *rows {
-	rs := &rows{out: bufio.NewWriterSize(w, 1<<16)}
-	rs.out.WriteString(workload.RequestColumns + "," + ResultColumns + "\n")
-	return rs
+	return &rows{out: bufio.NewWriterSize(w, 1<<16)}
+}
+
+// begin writes the header: by now it is known how many engines there are.
+func (rs *rows) begin() {
+	if rs.begun {
+		return
+	}
+	rs.begun = true
+	rs.out.WriteString(workload.RequestColumns + "," + ResultColumns)
+	if rs.replicas {
+		rs.out.WriteString(",replica")
+	}
+	rs.out.WriteByte('\n')
 }
 
 // open makes room for a request's row and returns its number.
-func (rs *rows) open(r *workload.Request) int {
-	rs.pending = append(rs.pending, pendingRow{request: r})
+func (rs *rows) open(r *workload.Request, replica string) int {
+	rs.begin()
+	rs.pending = append(rs.pending, pendingRow{request: r, replica: replica})
 	return rs.base + len(rs.pending) - 1
 }
 
@@ -46,10 +62,10 @@ func (rs *rows) close(row int, l *engine.Life) {
 	p := &rs.pending[row-rs.base]
 	if row == rs.base+rs.written { // nothing to wait for: no copy
 		b := appendResult(rs.request(rs.out.AvailableBuffer(), p.request), l)
-		rs.out.Write(append(b, '\n'))
+		rs.out.Write(rs.end(b, p))
 		rs.written++
 	} else {
-		p.line = append(appendResult(rs.request(make([]byte, 0, 192), p.request), l), '\n')
+		p.line = rs.end(appendResult(rs.request(make([]byte, 0, 192), p.request), l), p)
 	}
 	p.request = nil
 	for rs.written < len(rs.pending) && rs.pending[rs.written].line != nil {
@@ -67,14 +83,24 @@ func (rs *rows) close(row int, l *engine.Life) {
 
 // flush writes the rows that are left, and reports the first error of all writes.
 func (rs *rows) flush() error {
-	for _, p := range rs.pending[rs.written:] {
+	rs.begin()
+	for i := rs.written; i < len(rs.pending); i++ {
+		p := &rs.pending[i]
 		if p.request != nil {
-			p.line = append(rs.request(nil, p.request), "unfinished,,,,,,,\n"...)
+			p.line = rs.end(append(rs.request(nil, p.request), "unfinished,,,,,,,"...), p)
 		}
 		rs.out.Write(p.line)
 	}
 	rs.written = len(rs.pending)
 	return rs.out.Flush()
+}
+
+// end appends the name of the replica, where there are several, and ends the line.
+func (rs *rows) end(b []byte, p *pendingRow) []byte {
+	if rs.replicas {
+		b = append(append(b, ','), p.replica...)
+	}
+	return append(b, '\n')
 }
 
 // request appends the columns that describe what was asked.

@@ -83,7 +83,7 @@ func BenchmarkRow(b *testing.B) {
 	q := ask(123456789, 512, 256)
 	l := engine.Life{Request: &q, First: 223456789, Last: 923456789, Emitted: 256, Started: true}
 	for b.Loop() {
-		rs.close(rs.open(&q), &l)
+		rs.close(rs.open(&q, ""), &l)
 	}
 }
 

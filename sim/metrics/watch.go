@@ -32,6 +32,8 @@ type watch struct {
 	before scheduler.Counters // the scheduler's totals when the warm-up was over
 	tally  tally
 	census census
+
+	requests int // that have arrived here
 }
 
 // hooks are what the engine calls.
@@ -77,13 +79,14 @@ func (w *watch) stayOf(s *scheduler.Seq) *stay {
 
 func (w *watch) arrived(now sim.Time, l *engine.Life) {
 	st := w.stay(l)
-	*st = stay{arrived: now, present: true, row: w.r.arrive(now, l)}
+	*st = stay{arrived: now, present: true, row: w.r.arrive(now, l, w)}
 	if l.Seq != nil {
 		for int(l.Seq.ID) >= len(w.slots) {
 			w.slots = append(w.slots, -1)
 		}
 		w.slots[l.Seq.ID] = l.Slot
 	}
+	w.requests++
 	w.census.enter(now)
 	w.settle()
 }
@@ -91,7 +94,7 @@ func (w *watch) arrived(now sim.Time, l *engine.Life) {
 func (w *watch) admitted(now sim.Time, l *engine.Life) {
 	if st := w.stay(l); st.present && !st.started {
 		st.started = true
-		w.r.line.leave(now, st.arrived.Add(w.r.c.Engine.Ingress))
+		w.r.line.leave(now, st.arrived.Add(w.e.Ingress))
 	}
 }
 
@@ -143,7 +146,7 @@ func (w *watch) finished(now sim.Time, l *engine.Life) {
 	}
 	st.present = false
 	if !st.started {
-		w.r.line.leave(now, st.arrived.Add(w.r.c.Engine.Ingress))
+		w.r.line.leave(now, st.arrived.Add(w.e.Ingress))
 	}
 	if l.Outcome.Status == workload.Aborted && lost(now, l) {
 		w.r.line.giveUp()

@@ -1,0 +1,242 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Cluster is several engines that share the load.
+type Cluster struct {
+	Replicas int    // 0: one, or those of Groups
+	Router   string // which engine a request goes to
+	Groups   []Group
+}
+
+// A Group is replicas whose GPU or engine settings differ from the scenario's own.
+type Group struct {
+	Name     string // its replicas bear it with a number
+	Replicas int
+
+	given *node     // as it was written
+	s     *Scenario // the scenario with the group's settings in place of its own
+}
+
+// replicaCount bounds how many engines one run holds: each takes memory of its own.
+var replicaCount = limit{"be from 1 to 4096", func(v float64) bool { return v >= 1 && v <= mostReplicas }}
+
+const mostReplicas = 4096
+
+// grouped returns the number of replicas in groups.
+func (s *Scenario) grouped() int {
+	n := 0
+	for i := range s.Cluster.Groups {
+		n += s.Cluster.Groups[i].Replicas
+	}
+	return n
+}
+
+// plain returns the number of replicas that are as the scenario describes its engine.
+func (s *Scenario) plain() int {
+	n := s.grouped()
+	if s.Cluster.Replicas == 0 && n == 0 {
+		return 1
+	}
+	return max(s.Cluster.Replicas-n, 0)
+}
+
+// several reports whether there is more than one engine.
+func (s *Scenario) several() bool { return s.plain()+s.grouped() > 1 }
+
+// groupKeys are the keys of one item of cluster.groups.
+var groupKeys = []string{"name", "replicas", "gpu", "engine"}
+
+// groupFields are those of them that hold a single value.
+func groupFields(g *Group) []field {
+	return []field{
+		{path: "name", into: func(*Scenario) any { return &g.Name }, doc: "Its replicas bear it with a number."},
+		{path: "replicas", into: func(*Scenario) any { return &g.Replicas }, def: "1", limit: replicaCount, doc: "How many."},
+	}
+}
+
+// readGroups keeps what was written: it is read once the scenario that it changes is complete.
+func readGroups(into *[]Group, n *node) error {
+	if n.kind != list {
+		return fmt.Errorf("must be a list of mappings {%s}, got %s", strings.Join(groupKeys, ", "), n.kind)
+	}
+	*into = make([]Group, len(n.items))
+	for i, item := range n.items {
+		(*into)[i] = Group{Replicas: 1, given: item}
+	}
+	return nil
+}
+
+// groups reads the groups on top of the scenario.
+func (r *reader) groups() {
+	c := &r.s.Cluster
+	names := map[string]bool{"replica": true}
+	for i := range c.Groups {
+		g, path := &c.Groups[i], groupPath(i)
+		r.group(g, path)
+		if g.Name == "" {
+			g.Name = fmt.Sprintf("group%d", i)
+		}
+		if names[g.Name] {
+			r.mistakes.add(g.given.at, join(path, "name"), "%q is taken: give every group a name of its own", g.Name)
+		}
+		names[g.Name] = true
+	}
+	if n := r.s.grouped(); c.Replicas > 0 && c.Replicas < n {
+		r.wrong("cluster.replicas", "must be at least %d, the replicas of the groups together, got %d", n, c.Replicas)
+	} else if n > mostReplicas {
+		r.wrong("cluster.groups", "must hold at most %d replicas together, got %d", mostReplicas, n)
+	}
+}
+
+func groupPath(i int) string { return fmt.Sprintf("cluster.groups[%d]", i) }
+
+// group reads one group: its engine settings over the scenario's, and its GPU in place of the scenario's.
+func (r *reader) group(g *Group, path string) {
+	own := *r.s
+	own.set, own.Cluster = maps.Clone(r.s.set), Cluster{}
+	own.forget("cluster")
+	g.s = &own
+	n := g.given
+	if n.kind != mapping {
+		r.fault(n, path, "must be a mapping {%s}, got %s", strings.Join(groupKeys, ", "), n.kind)
+		return
+	}
+	table := groupFields(g)
+	below := &reader{s: g.s}
+	for _, e := range n.keys {
+		switch e.key {
+		case "gpu":
+			if e.value.kind == scalar || e.value.find("name") != nil {
+				own.Hardware.GPU = GPU{}
+				own.forget("hardware.gpu")
+			}
+			below.section(e.value, "hardware.gpu")
+		case "engine":
+			below.section(e.value, "engine")
+		default:
+			r.itemKey(table, e, path, groupKeys)
+		}
+	}
+	r.mistakes = append(r.mistakes, below.mistakes.within(path)...)
+}
+
+// forget makes nothing of a section explicit.
+func (s *Scenario) forget(section string) {
+	maps.DeleteFunc(s.set, func(path string, _ place) bool { return path == section || strings.HasPrefix(path, section+".") })
+}
+
+// within returns the mistakes of a group under the paths that its settings have there.
+func (m Mistakes) within(path string) Mistakes {
+	moved := slices.Clone(m)
+	for i := range moved {
+		moved[i].Path = join(path, strings.TrimPrefix(moved[i].Path, "hardware."))
+	}
+	return moved
+}
+
+// checkGroups looks for what is wrong with the engines of the groups, once the scenario's own is known to be right.
+func (s *Scenario) checkGroups() Mistakes {
+	var all Mistakes
+	for i := range s.Cluster.Groups {
+		_, found := s.Cluster.Groups[i].s.deploy(nil)
+		all = append(all, found.within(groupPath(i))...)
+	}
+	return all
+}
+
+// groups builds an engine of each group.
+func (s *Scenario) groups(shared *Shared) ([]group, error) {
+	var built []group
+	var all Mistakes
+	s.Cluster.Groups = slices.Clone(s.Cluster.Groups) // the resolved ones; what was read stays as it is
+	for i := range s.Cluster.Groups {
+		g := &s.Cluster.Groups[i]
+		x, found := g.s.deploy(nil)
+		if len(found) > 0 {
+			all = append(all, found.within(groupPath(i))...)
+			continue
+		}
+		e, err := x.engine(shared)
+		if err != nil {
+			found, ok := err.(Mistakes)
+			if !ok {
+				return nil, err
+			}
+			all = append(all, found.within(groupPath(i))...)
+			continue
+		}
+		e.Warnings = slices.Concat(x.notes, x.s.idleWarnings())
+		g.s = e.Scenario
+		built = append(built, group{name: g.Name, replicas: g.Replicas, engine: e})
+	}
+	return built, all.err()
+}
+
+// join makes the engines of the groups part of the experiment, and tells what is remarkable about them alone.
+func (x *Experiment) join(groups []group) {
+	x.groups = groups
+	for i := range groups {
+		for _, w := range groups[i].engine.Warnings {
+			if !slices.Contains(x.Warnings, w) {
+				x.Warnings = append(x.Warnings, groups[i].name+": "+w)
+			}
+		}
+	}
+}
+
+// shownGroups returns the groups as the configuration gives them: what differs from the scenario's own engine.
+func (s *Scenario) shownGroups(groups []Group) []Map {
+	list := make([]Map, len(groups))
+	for i := range groups {
+		g := &groups[i]
+		m := Map{{"name", g.Name}, {"replicas", g.Replicas}}
+		list[i] = g.s.differences(s, m)
+	}
+	return list
+}
+
+// differences adds to m the GPU and the engine settings in which s differs from base.
+func (s *Scenario) differences(base *Scenario, m Map) Map {
+	if s.Hardware.GPU != base.Hardware.GPU {
+		m = append(m, Item{"gpu", s.section("hardware.gpu", func(*field) bool { return true })})
+	}
+	differs := func(f *field) bool {
+		return s.set[f.path] != base.set[f.path] || fmt.Sprint(f.show(f.into(s))) != fmt.Sprint(f.show(f.into(base)))
+	}
+	if e, _ := s.section("engine", differs).(Map); len(e) > 0 {
+		m = append(m, Item{"engine", e})
+	}
+	return m
+}
+
+// section returns those fields of a section that the configuration gives and that are wanted.
+func (s *Scenario) section(path string, wanted func(*field) bool) any {
+	var m Map
+	for i := range fields {
+		f := &fields[i]
+		if f.into == nil || !strings.HasPrefix(f.path, path+".") || !wanted(f) {
+			continue
+		}
+		if v, ok := s.shown(f); ok {
+			m = m.put(f.path, v)
+		}
+	}
+	return m.shorten("").Get(path)
+}
+
+// groupSchema describes one item of cluster.groups.
+func groupSchema() Map {
+	var keys Map
+	table := groupFields(&Group{})
+	for i := range table {
+		keys = append(keys, Item{table[i].path, table[i].schema()})
+	}
+	keys = append(keys, Item{"gpu", sectionSchema(sectionAt("hardware.gpu"))}, Item{"engine", sectionSchema(sectionAt("engine"))})
+	return Map{{"type", "object"}, {"properties", keys}, {"additionalProperties", false}}
+}
