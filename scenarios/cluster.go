@@ -12,6 +12,10 @@ type Cluster struct {
 	Replicas int    // 0: one, or those of Groups
 	Router   string // which engine a request goes to
 	Groups   []Group
+
+	Prefill, Decode Pool // engines of their own for the two halves of the work
+	Transfer        Transfer
+	Remote          Remote
 }
 
 // A Group is replicas whose GPU or engine settings differ from the scenario's own.
@@ -39,6 +43,9 @@ func (s *Scenario) grouped() int {
 
 // plain returns the number of replicas that are as the scenario describes its engine.
 func (s *Scenario) plain() int {
+	if s.disaggregated() {
+		return 0
+	}
 	n := s.grouped()
 	if s.Cluster.Replicas == 0 && n == 0 {
 		return 1
@@ -47,7 +54,7 @@ func (s *Scenario) plain() int {
 }
 
 // several reports whether there is more than one engine.
-func (s *Scenario) several() bool { return s.plain()+s.grouped() > 1 }
+func (s *Scenario) several() bool { return s.plain()+s.grouped() > 1 || s.disaggregated() }
 
 // groupKeys are the keys of one item of cluster.groups.
 var groupKeys = []string{"name", "replicas", "gpu", "engine"}

@@ -19,6 +19,9 @@ type field struct {
 	limit   limit
 	file    bool // the name of a file, relative to the scenario's own
 	removed bool // vLLM has it no more: any value is read over
+
+	base string                // the field in whose place it stands for the engines of a pool
+	pool func(*Scenario) *Pool // … of which
 }
 
 // A word stands for a value: "auto", "none", "inf".
@@ -67,7 +70,9 @@ type section struct {
 	doc   string
 }
 
-var sections = []section{
+var sections = slices.Concat(oneEngine, poolSections("cluster.prefill", "prefill"), poolSections("cluster.decode", "decode"), aroundEngines)
+
+var oneEngine = []section{
 	{path: "hardware", doc: "What one engine runs on."},
 	{path: "hardware.gpu", short: "name", doc: "A GPU by name, or the columns of a card of your own (a known name: its columns, with those given replaced)."},
 	{path: "hardware.internode", short: "name", doc: "The link between nodes: a name, or bandwidth and latency."},
@@ -76,9 +81,11 @@ var sections = []section{
 	{path: "engine.constrained_decoding", short: "share", none: true, doc: "Answers that must follow a grammar (structured output)."},
 	{path: "scheduler", short: "name", doc: "The policy that forms batches."},
 	{path: "cluster", doc: "Several engines."},
-	{path: "cluster.prefill", later: true, doc: "A pool of engines that only prefill."},
-	{path: "cluster.decode", later: true, doc: "A pool of engines that only decode."},
-	{path: "cluster.transfer", later: true, doc: "How KV travels between the pools."},
+}
+
+var aroundEngines = []section{
+	{path: "cluster.transfer", short: "mode", doc: "How KV travels between the pools."},
+	{path: "cluster.remote", short: "policy", doc: "Which prompts are computed by the engines that prefill."},
 	{path: "frontend", doc: "What stands between the client and the engine."},
 	{path: "workload", doc: "The load, as a benchmark client makes it."},
 	{path: "workload.arrivals", short: "name", doc: "When requests arrive."},
@@ -90,7 +97,10 @@ var sections = []section{
 }
 
 // fields is the whole table in the order of a scenario file.
-var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields, workloadFields,
+var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields,
+	poolFields("cluster.prefill", func(s *Scenario) *Pool { return &s.Cluster.Prefill }),
+	poolFields("cluster.decode", func(s *Scenario) *Pool { return &s.Cluster.Decode }),
+	transferFields, frontFields, workloadFields,
 	lengthFields("workload.prompt", "512", "2048", func(s *Scenario) *Length { return &s.Workload.Prompt }),
 	lengthFields("workload.output", "200", "900", func(s *Scenario) *Length { return &s.Workload.Output }),
 	loadFields, sloFields)

@@ -2,6 +2,8 @@ package scenarios
 
 import "github.com/servesim/servesim/sim/cluster"
 
+func routerNames() []string { return cluster.Names() }
+
 var (
 	autoWord = []word{{"auto", 0}}
 	noneWord = []word{{"none", 0}}
@@ -58,6 +60,10 @@ var serverFields = []field{
 	{path: "cluster.replicas", into: func(s *Scenario) any { return &s.Cluster.Replicas }, limit: replicaCount, doc: "Engines that share the load; left out: one, or those of the groups."},
 	{path: "cluster.router", into: func(s *Scenario) any { return &s.Cluster.Router }, def: "round-robin", choices: cluster.Names(), doc: "Which engine a request goes to."},
 	{path: "cluster.groups", into: func(s *Scenario) any { return &s.Cluster.Groups }, doc: "Replicas that differ from hardware.gpu and engine: a list of {name, replicas, gpu, engine}; what a group leaves out is as above."},
+}
+
+// frontFields are what stands between the client and the engine.
+var frontFields = []field{
 	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},
 	{path: "frontend.per_request", into: func(s *Scenario) any { return &s.Frontend.PerRequest }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each request, before its prompt: HTTP, chat template. Other requests wait for it. auto = as the engine profile has it, here and below."},
 	{path: "frontend.tokenize", into: func(s *Scenario) any { return &s.Frontend.Tokenize }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each token of a prompt; prompts wait for each other."},

@@ -5,8 +5,8 @@ import "math"
 var inf = math.Inf(1)
 
 var (
-	schedulerNames  = []string{"chunked", "continuous", "static"}
-	laterSchedulers = []string{"disaggregated", "orca", "sarathi", "sjf", "edf", "fair", "priority", "mlfq", "sglang", "prefill-first", "decode-first"}
+	schedulerNames  = []string{"chunked", "continuous", "static", "disaggregated"}
+	laterSchedulers = []string{"orca", "sarathi", "sjf", "edf", "fair", "priority", "mlfq", "sglang", "prefill-first", "decode-first"}
 )
 
 // longestThatFits stands for max_model_len: auto.

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -23,6 +24,7 @@ type fleet struct {
 
 	replicas []*cluster.Replica
 	cluster  *cluster.Cluster // nil: one engine needs no router
+	halves   *halves          // nil: prefill and decode have no engines of their own
 }
 
 // build makes the replicas of every group of the experiment.
@@ -31,9 +33,10 @@ func (f *fleet) build(x *Experiment) error {
 	if f.options.Cache != nil && total > 1 {
 		return errors.New("a pool that earlier runs have warmed is for one engine")
 	}
+	f.disaggregate(x)
 	for g := range x.all() {
 		for i := range g.replicas {
-			r, err := f.replica(g.engine, g.member(i))
+			r, err := f.replica(g, i)
 			if err != nil {
 				return err
 			}
@@ -48,18 +51,26 @@ func (f *fleet) server(x *Experiment) workload.Server {
 	if len(f.replicas) == 1 {
 		return f.replicas[0].Engine
 	}
-	router := f.options.Router
-	if router == nil {
-		policy, _ := cluster.Find(x.Scenario.Cluster.Router)
-		router = policy.New
+	if f.halves != nil {
+		f.halves.attach(x, f.replicas, func(p *Pool) func(*sim.Kernel) cluster.Router { return f.router(x, p.Router) }, f.kernel)
+		return f.halves
 	}
-	f.cluster = cluster.New(f.replicas, router(f.kernel))
+	f.cluster = cluster.New(f.replicas, f.router(x, "")(f.kernel))
 	return f.cluster
 }
 
-// replica makes one engine as x describes it: its pool, its scheduler, and whoever watches them.
-func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
-	o := f.options
+// router returns the caller's router, or that of a name, or the scenario's own.
+func (f *fleet) router(x *Experiment, name string) func(*sim.Kernel) cluster.Router {
+	if f.options.Router != nil {
+		return f.options.Router
+	}
+	policy, _ := cluster.Find(cmp.Or(name, x.Scenario.Cluster.Router))
+	return policy.New
+}
+
+// replica makes the i-th engine of a group: its pool, its scheduler, and whoever watches them.
+func (f *fleet) replica(g *group, i int) (*cluster.Replica, error) {
+	x, name, o := g.engine, g.member(i), f.options
 	cache, again, err := x.memory(o)
 	if err != nil {
 		return nil, err
@@ -72,14 +83,18 @@ func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 	hooks := watchBoth(f.recorder.Watch(x.watched(r)), mine)
 	named := hooks.TokenOut != nil || mine.Planned != nil || mine.Ran != nil // somebody wants to see every sequence in every plan
 	r.Scheduler = x.policy(cache, named)
-	r.Engine = engine.New(f.kernel, engine.Config{
+	c := engine.Config{
 		Scheduler: r.Scheduler, Cost: x.cost,
 		InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, tokens) },
 		Shared:   func() int64 { return int64(again() * x.Deployment.BlockSize) },
 		Frontend: x.frontend(), Host: x.host(), Hooks: hooks, Check: o.Check,
-	})
+	}
+	if f.halves != nil {
+		f.halves.connect(&c, g, i, f.recorder)
+	}
+	r.Engine = engine.New(f.kernel, c)
 	return r, nil
 }
 
@@ -99,6 +114,9 @@ func (x *Experiment) watched(r *cluster.Replica) metrics.Engine {
 
 // err reports why an engine stopped, or what the router lost.
 func (f *fleet) err() error {
+	if f.halves != nil {
+		return f.halves.Err()
+	}
 	if f.cluster != nil {
 		return f.cluster.Err()
 	}

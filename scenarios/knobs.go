@@ -79,6 +79,16 @@ var knobs = []knob{
 	{"scheduler.early_exit", unless(isStatic, "without static batching (scheduler: static)")},
 
 	{"cluster.router", unless((*Scenario).several, "with one engine")},
+	{"cluster.replicas", unless(func(s *Scenario) bool { return !s.disaggregated() }, "beside engines that only prefill or decode (cluster.prefill, cluster.decode)")},
+	{"cluster.transfer.", unless((*Scenario).disaggregated, underOneRoof)},
+	{"cluster.remote.", unless((*Scenario).disaggregated, underOneRoof)},
+	{"cluster.transfer.lease", unless(pulls, "where engines push: nothing is kept for anybody who does not wait for it")},
+	{"cluster.transfer.heartbeats", unless(pulls, "where engines push: nothing is kept for anybody who does not wait for it")},
+	{"cluster.transfer.reserved_decode_tokens", unless(func(s *Scenario) bool { return !pulls(s) }, "where engines pull, which takes memory for more than the prompt on trust")},
+	{"cluster.remote.max_local_prefill_length", unless(remotePolicy("length"), "without cluster.remote.policy: length")},
+	{"cluster.remote.max_prefill_queue_size", unless(remotePolicy("length"), "without cluster.remote.policy: length")},
+	{"cluster.remote.eff_isl_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
+	{"cluster.remote.eff_isl_ratio_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
 
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode }, "while all GPUs are on one node")},
 	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
@@ -96,6 +106,14 @@ var knobs = []knob{
 	{"workload.output.", unless(notTrace, "with a trace, which has its own lengths")},
 	{"workload.prefix.", unless(notTrace, "with a trace")},
 	{"workload.prefix.groups", unless(func(s *Scenario) bool { return s.Workload.Prefix.Tokens > 0 }, "while workload.prefix.tokens is 0")},
+}
+
+const underOneRoof = "without engines that only prefill or decode (cluster.prefill, cluster.decode)"
+
+func pulls(s *Scenario) bool { return s.Cluster.Transfer.Mode == "pull" }
+
+func remotePolicy(name string) func(*Scenario) bool {
+	return func(s *Scenario) bool { return s.Cluster.Remote.Policy == name }
 }
 
 // apiCosts reports whether the API processes have anything to share.

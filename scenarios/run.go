@@ -45,7 +45,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	recorder := metrics.New(metrics.Config{
 		SLO:    metrics.SLO{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT, ITL: s.SLO.ITL, E2EL: s.SLO.E2EL},
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
-		Percentiles: o.Percentiles, Rows: o.Requests,
+		Percentiles: o.Percentiles, Rows: o.Requests, Disaggregation: x.split.told(),
 	})
 	f := fleet{kernel: k, options: &o, recorder: recorder, hooks: o.hooks(recorder, load.Requests())}
 	if err := f.build(x); err != nil {
@@ -58,7 +58,11 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	if err := recorder.Flush(); err != nil {
 		return nil, fmt.Errorf("the rows of requests could not be written: %w", err)
 	}
-	return x.result(recorder.Report(k.Now()), f.behind()), nil
+	report := recorder.Report(k.Now())
+	if f.halves != nil {
+		f.halves.tell(report.Disaggregation)
+	}
+	return x.result(report, f.behind()), nil
 }
 
 // play runs the kernel to the end of the workload, or to the horizon.
