@@ -54,9 +54,11 @@ func knobs() []knob {
 		{"kv-offloading-size", "GIB", "engine.kv_offloading_size", "host memory that keeps copies of KV blocks, of all GPUs together"},
 		{"preemption-mode", "MODE", "engine.preemption_mode", "recompute or swap (vLLM V0: --scheduler continuous)"},
 		{"swap-space", "GIB", "engine.swap_space", "host memory to swap to, per GPU (vLLM V0)"},
-		{"scheduler", "NAME", "scheduler", "who runs next: chunked, continuous, static"},
+		{"scheduler", "NAME", "scheduler", "who runs next: chunked, continuous, static; disaggregated: chunked, prefill and decode apart"},
 		{"replicas", "N", "cluster.replicas", "engines that share the load"},
 		{"router", "NAME", "cluster.router", "which engine a request goes to: " + strings.Join(cluster.Names(), ", ")},
+		{"prefill-replicas", "N", "cluster.prefill.replicas", "engines that only prefill"},
+		{"decode-replicas", "N", "cluster.decode.replicas", "engines that only decode"},
 		{"engine-profile", "NAME", "engine.profile", "engine version whose defaults and host times apply (vllm-v1: newest)"},
 		{"profile", "FILE", "overlay", "constants of your own machine, from servesim calibrate: `FILE`"},
 		{"request-rate", "RATE", "workload.rate", "requests per second; inf: all at once"},
@@ -170,7 +172,7 @@ func complete(c *cobra.Command) {
 	}
 	offer("model", func() []string { return described(models()) })
 	offer("gpu", func() []string { return described(gpus()) })
-	offer("scheduler", func() []string { return []string{"chunked", "continuous", "static"} })
+	offer("scheduler", func() []string { return []string{"chunked", "continuous", "static", "disaggregated"} })
 	offer("router", cluster.Names)
 	offer("format", func() []string { return formats() })
 }
