@@ -33,7 +33,9 @@ func (f *fleet) build(x *Experiment) error {
 	if f.options.Cache != nil && total > 1 {
 		return errors.New("a pool that earlier runs have warmed is for one engine")
 	}
-	f.disaggregate(x)
+	if err := f.disaggregate(x); err != nil {
+		return err
+	}
 	for g := range x.all() {
 		for i := range g.replicas {
 			r, err := f.replica(g, i)

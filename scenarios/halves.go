@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"errors"
+
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/cluster"
 	"github.com/servesim/servesim/sim/engine"
@@ -14,10 +16,15 @@ type halves struct {
 }
 
 // disaggregate prepares for the engines of two pools.
-func (f *fleet) disaggregate(x *Experiment) {
-	if x.split != nil {
-		f.halves = &halves{cluster.Disaggregate(f.kernel, x.split.transfer, x.split.rule), x.split}
+func (f *fleet) disaggregate(x *Experiment) error {
+	if x.split == nil {
+		return nil
 	}
+	if f.options.Naive {
+		return errors.New("the reference engine keeps no KV for others: it cannot play engines that only prefill or decode")
+	}
+	f.halves = &halves{cluster.Disaggregate(f.kernel, x.split.transfer, x.split.rule), x.split}
+	return nil
 }
 
 // connect gives the i-th engine of a pool its part in the other's work.

@@ -90,8 +90,8 @@ var knobs = []knob{
 	{"cluster.remote.eff_isl_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
 	{"cluster.remote.eff_isl_ratio_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
 
-	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode }, "while all GPUs are on one node")},
-	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
+	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode || s.disaggregated() }, "while all GPUs are on one node")},
+	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 || s.disaggregated() }, "with one GPU")},
 
 	{"workload.rate", unless(arrivalsAre("poisson", "constant", "gamma", "trace"), "when all requests are sent at once or clients wait for their answers")},
 	{"workload.arrivals.burstiness", unless(arrivalsAre("gamma"), "without gamma arrivals")},
@@ -160,10 +160,15 @@ func (s *Scenario) idle(path string) string {
 
 // idleWarnings remarks upon every setting that was given and does nothing, in the order of the table.
 func (s *Scenario) idleWarnings() []string {
+	return s.idleWarningsOf(func(string) bool { return true })
+}
+
+// idleWarningsOf remarks upon some of them.
+func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 	var warnings []string
 	for i := range fields {
 		f := &fields[i]
-		if !s.Explicit(f.path) || f.into == nil {
+		if !s.Explicit(f.path) || f.into == nil || !wanted(f.path) {
 			continue
 		}
 		if why := s.idle(f.path); why != "" {
@@ -171,7 +176,7 @@ func (s *Scenario) idleWarnings() []string {
 		}
 	}
 	for _, r := range removedFlags {
-		if s.Explicit("engine."+r.key()) && !(r.V0 && s.Scheduler.Name == "continuous") {
+		if s.Explicit("engine."+r.key()) && wanted("engine."+r.key()) && !(r.V0 && s.Scheduler.Name == "continuous") {
 			warnings = append(warnings, r.Warning())
 		}
 	}

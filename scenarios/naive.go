@@ -40,9 +40,6 @@ func (x *Experiment) knownToNaive() error {
 	if x.Scenario.hostBlocks(x.Memory) > 0 {
 		found = append(found, errors.New("the reference engine knows no host memory: leave out kv_offloading_size"))
 	}
-	if x.Scenario.disaggregated() {
-		found = append(found, errors.New("the reference engine keeps no KV for others: it cannot play engines that only prefill or decode"))
-	}
 	return errors.Join(found...)
 }
 

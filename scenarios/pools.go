@@ -190,7 +190,7 @@ func (s *Scenario) pools(shared *Shared) ([]group, error) {
 			all = append(all, found.within("cluster."+p.name)...)
 			continue
 		}
-		e.Warnings = slices.Concat(x.notes, x.s.idleWarnings())
+		e.Warnings = slices.Concat(x.notes, x.s.idleWarningsOf(func(path string) bool { return x.s.set[path] != s.set[path] }))
 		p.s = e.Scenario
 		built = append(built, group{name: p.name, replicas: p.Replicas, engine: e})
 	}
