@@ -185,10 +185,17 @@ func (s *Scenario) groups(shared *Shared) ([]group, error) {
 	return built, all.err()
 }
 
-// join makes the engines of the groups part of the experiment, and tells what is remarkable about them alone.
+// join makes the engines of the groups part of the experiment, and tells what is remarkable about them alone. The report
+// is no better known than the least known of its engines.
 func (x *Experiment) join(groups []group) {
 	x.groups = groups
 	for i := range groups {
+		if p := groups[i].engine.Provenance; p.ErrorBandPct > x.Provenance.ErrorBandPct {
+			x.Provenance.ErrorBandPct, x.Provenance.basis, x.Provenance.unfitted = p.ErrorBandPct, p.basis, p.unfitted
+			if x.Provenance.basis == "" {
+				x.Provenance.basis = "those of the " + p.GPU + " are " + p.GPUStatus
+			}
+		}
 		for _, w := range groups[i].engine.Warnings {
 			if !slices.Contains(x.Warnings, w) {
 				x.Warnings = append(x.Warnings, groups[i].name+": "+w)

@@ -3,7 +3,10 @@ package scenarios
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,4 +83,114 @@ func TestARouterFromOutsideIsAValue(t *testing.T) {
 	if a, b := r.Replicas[0].Requests, r.Replicas[1].Requests; a != 150 || b != 150 {
 		t.Errorf("got %d and %d requests, want 150 each", a, b)
 	}
+}
+
+// rowsOf runs an experiment and returns the header of its rows, and the rows.
+func rowsOf(t *testing.T, x *Experiment, o Options) (header string, rows []string) {
+	t.Helper()
+	var b bytes.Buffer
+	o.Requests = &b
+	mustRun(t, x, o)
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	return lines[0], lines[1:]
+}
+
+// Replicas do not know of each other: what each of them did is what it would have done alone with its part of the load.
+func TestReplicasAreAsManyIndependentRunsOfTheSplitLoad(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    Options
+		more setup
+	}{
+		{"fast", Options{}, nil},
+		{"reference", Options{Naive: true}, nil},
+		{"timeouts", Options{}, setup{"workload.timeout=700ms"}},
+		{"horizon", Options{}, setup{"workload.horizon=3s"}},
+		{"unlike", Options{}, setup{"cluster.groups=[{gpu: a100, engine: {max_num_seqs: 16}}]"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := mustBuild(t, "chat", routed.routed(3, "round-robin").with(c.more...)...)
+			header, rows := rowsOf(t, x, c.o)
+			for i, name := range []string{"replica-0", "replica-1", "replica-2"} {
+				settings := append(slices.Clone(routed), "cluster.replicas=1")
+				if c.name == "unlike" && i == 2 {
+					name = "group0-0"
+					settings = append(settings, "hardware.gpu=a100", "engine.max_num_seqs=16")
+				}
+				var mine []string
+				for _, row := range rows {
+					if own, ok := strings.CutSuffix(row, ","+name); ok {
+						mine = append(mine, own)
+					}
+				}
+				file := filepath.Join(t.TempDir(), "part.csv")
+				text := strings.TrimSuffix(header, ",replica") + "\n" + strings.Join(mine, "\n") + "\n"
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				settings = append(settings, "workload={arrivals: {name: trace, file: "+file+"}}")
+				if c.name == "horizon" {
+					settings = append(settings, c.more...)
+				}
+				_, alone := rowsOf(t, mustBuild(t, "chat", settings...), c.o)
+				if mine, alone = unnumbered(mine), unnumbered(alone); len(mine) < 20 || !slices.Equal(alone, mine) {
+					t.Errorf("%s served %d requests; alone it does otherwise: %s", name, len(mine), firstDifference([]byte(strings.Join(alone, "\n")), []byte(strings.Join(mine, "\n"))))
+				}
+			}
+		})
+	}
+}
+
+// unnumbered returns the rows without their first column, the number of the request in its run.
+func unnumbered(rows []string) []string {
+	cut := make([]string, len(rows))
+	for i, row := range rows {
+		_, cut[i], _ = strings.Cut(row, ",")
+	}
+	return cut
+}
+
+// The simple engine and the fast one agree behind every router, to the nanosecond and the replica.
+func TestTheReferenceEngineAgreesBehindARouter(t *testing.T) {
+	for _, router := range []string{"least-requests", "vllm-dp", "prefix-affinity"} {
+		x := mustBuild(t, "chat", routed.routed(3, router).with("engine.num_gpu_blocks_override=300", "workload.requests=150")...)
+		_, fast := rowsOf(t, x, Options{})
+		if _, naive := rowsOf(t, x, Options{Naive: true}); !slices.Equal(fast, naive) {
+			t.Errorf("%s: rows differ: %s", router, firstDifference([]byte(strings.Join(fast, "\n")), []byte(strings.Join(naive, "\n"))))
+		}
+	}
+}
+
+func TestAClosedLoopGoesThroughTheRouter(t *testing.T) {
+	r := mustRun(t, mustBuild(t, "chat", routed.routed(4, "least-requests").with("workload.arrivals={name: closed, clients: 8}")...), Options{Check: true})
+	checkIdentities(t, r)
+	for _, one := range r.Replicas {
+		if one.Batch.PeakRunning > 2 {
+			t.Errorf("%s ran %d at once: eight clients on four replicas make two each", one.Name, one.Batch.PeakRunning)
+		}
+	}
+}
+
+func hitRate(r *Result) float64 {
+	p := r.Engine.PrefixCache
+	return float64(p.HitTokens) / float64(p.QueriedTokens)
+}
+
+// Forty long prefixes are more than one cache holds, and ten per cache are not.
+func TestPrefixAffinityRaisesTheHitRate(t *testing.T) {
+	s := setup{
+		"engine={num_gpu_blocks_override: 8000, max_model_len: 16384}",
+		"workload={requests: 1500, rate: 24, prompt: {mean: 200, p99: 800}, output: {mean: 60, p99: 200}, prefix: {groups: 40, tokens: 4000}}",
+	}
+	spread, kept := s.routed(4, "round-robin").run(t), s.routed(4, "prefix-affinity").run(t)
+	above(t, "share of prompt tokens found", hitRate(kept), hitRate(spread), 0.3)
+	above(t, "TTFT", spread.Latency.TTFT.Mean, kept.Latency.TTFT.Mean, 0.2)
+}
+
+// M. Mitzenmacher, 2001: the second choice makes the longest queue exponentially shorter.
+func TestTwoChoicesBeatOne(t *testing.T) {
+	s := setup{"engine={max_num_seqs: 16}", "workload={requests: 3000, rate: 75, prompt: {mean: 300, p99: 1200}, output: {mean: 150, p99: 600}}"}
+	one, two, all := s.routed(8, "random").run(t), s.routed(8, "power-of-two").run(t), s.routed(8, "least-requests").run(t)
+	above(t, "p99 of the queue, one choice and two", one.Latency.Queue.P99, two.Latency.Queue.P99, 1)
+	above(t, "p99 of the queue, two choices and all", two.Latency.Queue.P99, all.Latency.Queue.P99, 0)
 }

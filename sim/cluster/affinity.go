@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/servesim/servesim/kvcache"
@@ -20,8 +21,11 @@ import (
 type prefixAffinity struct {
 	turn turn
 	seen map[uint64]*sightings // by the label of a prompt's first run
-	hits []int64               // scratch
+	hits []int64               // scratch: what each replica has of the prompt; unasked
 }
+
+// unasked marks a replica that has not been asked about a prompt.
+const unasked = -1
 
 // sightings are the replicas that have been sent a prompt which begins with a label, a bit each. No other one can have
 // its prefix, so that none of them need be asked.
@@ -33,20 +37,68 @@ func newPrefixAffinity() *prefixAffinity {
 
 // Route implements Router.
 func (a *prefixAffinity) Route(r *workload.Request, replicas []*Replica) Choice {
-	for len(a.hits) < len(replicas) {
-		a.hits = append(a.hits, 0)
-	}
-	hits := a.hits[:len(replicas)]
-	clear(hits)
-	seen := a.known(r.Prompt)
-	if seen != nil {
-		seen.ask(r, replicas, hits)
-	}
-	i := least(&a.turn, len(replicas), func(i int) int64 { return replicas[i].Tokens - hits[i] })
-	if seen != nil {
+	seen, i, hit := a.known(r.Prompt), 0, int64(0)
+	if seen == nil {
+		i = least(&a.turn, len(replicas), func(i int) int64 { return replicas[i].Tokens })
+	} else {
+		i, hit = a.search(r, replicas, seen)
 		seen.add(replicas[i].Index)
 	}
-	return Choice{Replica: i, Tokens: int64(r.Tokens) - hits[i] + int64(r.MaxTokens)}
+	return Choice{Replica: i, Tokens: int64(r.Tokens) - hit + int64(r.MaxTokens)}
+}
+
+// search finds the replica with the lowest cost, and what it has of the prompt. It asks the replicas in the order of their
+// load and stops where even a replica with the whole prompt in its cache would cost more: mostly after the first.
+func (a *prefixAffinity) search(r *workload.Request, replicas []*Replica, seen *sightings) (best int, hit int64) {
+	a.hits = a.hits[:0]
+	for range replicas {
+		a.hits = append(a.hits, unasked)
+	}
+	most, cost := findable(r.Prompt), int64(math.MaxInt64)
+	for {
+		i := a.next(replicas, seen, cost, most)
+		if i < 0 {
+			a.turn = turn(best + 1)
+			return best, hit
+		}
+		a.hits[i] = 0
+		if seen.has(replicas[i].Index) {
+			a.hits[i] = int64(replicas[i].Cache.Match(r.Prompt, int(r.Tokens)).Tokens)
+		}
+		if c := replicas[i].Tokens - a.hits[i]; c < cost {
+			best, cost, hit = i, c, a.hits[i]
+		}
+	}
+}
+
+// next returns the least loaded replica of those that have not been asked and may still cost less than cost, if those that
+// have been sent such prompts hold most tokens of it; -1: none.
+func (a *prefixAffinity) next(replicas []*Replica, seen *sightings, cost, most int64) int {
+	found, least, n := -1, int64(math.MaxInt64), len(replicas)
+	i := int(a.turn)
+	for range n {
+		if i >= n {
+			i = 0
+		}
+		t := replicas[i].Tokens
+		if t < least && a.hits[i] == unasked && (t < cost || t-most < cost && seen.has(replicas[i].Index)) {
+			found, least = i, t
+		}
+		i++
+	}
+	return found
+}
+
+// findable returns how many leading tokens of a prompt a cache may hold: those that are not the request's own.
+func findable(p kvcache.Prompt) int64 {
+	n := int64(0)
+	for _, run := range p {
+		if run.Label&kvcache.Private != 0 {
+			break
+		}
+		n += int64(run.Len)
+	}
+	return n
 }
 
 // known returns the sightings of a prompt's first run, or nil if it is nobody else's.
@@ -60,15 +112,6 @@ func (a *prefixAffinity) known(p kvcache.Prompt) *sightings {
 		a.seen[p[0].Label] = s
 	}
 	return s
-}
-
-// ask has the replicas that may know the prompt say how much of it they have.
-func (s *sightings) ask(r *workload.Request, replicas []*Replica, hits []int64) {
-	for i, rep := range replicas {
-		if s.has(rep.Index) {
-			hits[i] = int64(rep.Cache.Match(r.Prompt, int(r.Tokens)).Tokens)
-		}
-	}
 }
 
 func (s *sightings) has(i int) bool {

@@ -72,12 +72,15 @@ type turn int
 
 // least returns the replica with the lowest score.
 func least[T int | int64 | float64](t *turn, n int, score func(i int) T) int {
-	best, at := 0, T(0)
+	best, at, i := 0, T(0), int(*t)
 	for k := range n {
-		i := (int(*t) + k) % n
+		if i >= n {
+			i = 0
+		}
 		if s := score(i); k == 0 || s < at {
 			best, at = i, s
 		}
+		i++
 	}
 	*t = turn(best + 1)
 	return best

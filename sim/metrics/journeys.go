@@ -75,6 +75,7 @@ func (w *watch) legBegins(_ sim.Time, l *engine.Life) {
 	*w.stay(l) = stay{}
 	w.file(l)
 	w.legs++
+	w.requests++
 	w.settle()
 }
 

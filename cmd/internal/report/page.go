@@ -95,7 +95,7 @@ func Markdown(w io.Writer, r *scenarios.Result) error {
 func sections(r *scenarios.Result) []section {
 	m := &r.Report
 	page := []section{
-		outcome(r), latencyTable(m), throughput(m), whereTimeWent(m), disaggregation(m), engine(m), gpu(r),
+		outcome(r), latencyTable(m), throughput(m), whereTimeWent(m), disaggregation(m), engine(m), replicas(m), gpu(r),
 	}
 	if len(m.Rejections) > 0 {
 		page = append(page, rejections(m))
@@ -109,11 +109,7 @@ func sections(r *scenarios.Result) []section {
 // heading says what was run on what.
 func heading(r *scenarios.Result) string {
 	p := r.Provenance
-	gpus := p.GPU
-	if r.Report.GPU.Count > 1 {
-		gpus = fmt.Sprintf("%d × %s", r.Report.GPU.Count, p.GPU)
-	}
-	return fmt.Sprintf("%s: %s (%s) on %s, %s, seed %d", r.Name, p.Model, p.WeightDtype, gpus, p.EngineProfile, r.Seed)
+	return fmt.Sprintf("%s: %s (%s) on %s, %s, seed %d", r.Name, p.Model, p.WeightDtype, cards(r), p.EngineProfile, r.Seed)
 }
 
 // outcome tells what became of the requests, and the verdict.
@@ -252,9 +248,9 @@ func throughput(m *metrics.Report) section {
 func engine(m *metrics.Report) section {
 	e := m.Engine
 	facts := []fact{
-		factf("batch", "%s sequences on average, %s at most; %s steps of %s tokens on average", rate(e.Batch.MeanRunning), count(e.Batch.PeakRunning), count(e.Steps), rate(e.Batch.MeanStepTokens)),
-		factf("KV cache", "%s of %s blocks in use on average, %s at most (blocks of %d tokens, %s a token)",
-			percent(e.KV.MeanUsage), count(e.KV.Blocks), percent(e.KV.PeakUsage), e.KV.BlockSize, size(e.KV.BytesPerToken)),
+		factf("batch", "%s sequences%s on average, %s at most; %s steps of %s tokens on average", rate(e.Batch.MeanRunning), several(m), count(e.Batch.PeakRunning), count(e.Steps), rate(e.Batch.MeanStepTokens)),
+		factf("KV cache", "%s of %s blocks%s in use on average, %s at most (blocks of %d tokens, %s a token)",
+			percent(e.KV.MeanUsage), blocks(m), several(m), percent(e.KV.PeakUsage), e.KV.BlockSize, size(e.KV.BytesPerToken)),
 	}
 	if p := e.PrefixCache; p.HitTokens > 0 {
 		facts = append(facts, factf("prefixes", "%s of %s prompt tokens found in the cache", percent(float64(p.HitTokens)/float64(p.QueriedTokens)), count(p.QueriedTokens)))
