@@ -78,10 +78,15 @@ func (x *Experiment) play(ctx context.Context, k *sim.Kernel, f *fleet) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	if until == sim.Never {
-		return k.Check()
+	if until != sim.Never {
+		return nil
 	}
-	return nil
+	if f.halves != nil {
+		if err := f.halves.AtRest(); err != nil {
+			return err
+		}
+	}
+	return k.Check()
 }
 
 func (x *Experiment) result(report metrics.Report, behind time.Duration) *Result {

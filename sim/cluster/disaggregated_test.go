@@ -23,9 +23,17 @@ func (linear) Cost(s hardware.Step) hardware.Cost {
 	return hardware.Cost{Device: d, By: hardware.Causes{Compute: d}}
 }
 
+// A tester is a *testing.T or a *rapid.T.
+type tester interface {
+	Helper()
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
 // A rig is a disaggregated cluster of equal engines, and what its clients see.
 type rig struct {
-	t *testing.T
+	t tester
 	k *sim.Kernel
 	d *Disaggregated
 
@@ -33,7 +41,6 @@ type rig struct {
 	journeys map[*workload.Request]engine.Journey
 	outcomes map[*workload.Request]workload.Outcome
 	order    []*workload.Request
-	legs     int // that observers of requests have heard of: none may be
 }
 
 // A plant describes a rig.
@@ -57,7 +64,7 @@ func pair(m Mode) plant {
 	}
 }
 
-func build(t *testing.T, p plant) *rig {
+func build(t tester, p plant) *rig {
 	t.Helper()
 	g := &rig{
 		t: t, k: sim.New(1), lives: map[*workload.Request]engine.Life{}, outcomes: map[*workload.Request]workload.Outcome{},

@@ -20,7 +20,8 @@ type journey struct {
 	bytes        int64    // that have to travel
 	skipped      int      // leading blocks that the second engine has already
 	sent         int      // leading blocks that are there, or have been sent, or need not be
-	sending      int      // transfers under way or about to begin
+	sending      int      // transfers under way or about to begin, the first token's included
+	following    bool     // the first token follows the KV
 	prompted     bool     // the leg has begun
 	prefilled    bool     // … and is over
 	kept         bool     // the leg's KV is there: it must be freed

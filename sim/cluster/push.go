@@ -84,17 +84,16 @@ func (d *Disaggregated) sendAt(j *journey, t sim.Time, bytes int64) {
 	})
 }
 
-// arrivedPart learns that a part of the KV has arrived, or was not sent for a request that has ended.
+// arrivedPart learns that a part of the KV has arrived, or the first token after all of it; or that a part was not sent for a
+// request that has ended.
 func (d *Disaggregated) arrivedPart(j *journey) {
 	if j.sending > 0 {
 		return
 	}
 	switch {
-	case j.gone:
-		if !j.landed {
-			j.landed = true
-			j.to.Engine.Landed(j.there, 0)
-		}
+	case j.gone, j.following:
+		j.landed = true
+		j.to.Engine.Landed(j.there, j.leg.Tokens)
 		d.free(j)
 		d.rest(j)
 	case j.prefilled:
@@ -109,12 +108,6 @@ func (d *Disaggregated) sentAll(j *journey) {
 	j.To(engine.InTransfer, now)
 	d.free(j)
 	j.To(engine.InHandover, now.Add(d.c.Handover))
-	d.kernel.At(now.Add(d.c.Handover), sim.Finish, func() {
-		if j.landed {
-			return // given up meanwhile
-		}
-		j.landed = true
-		j.to.Engine.Landed(j.there, j.leg.Tokens)
-		d.rest(j)
-	})
+	j.sending, j.following = 1, true
+	d.kernel.At(now.Add(d.c.Handover), sim.Finish, j.arrive)
 }

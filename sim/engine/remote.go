@@ -48,7 +48,7 @@ type Part uint8
 const (
 	AtFrontend Part = iota // from the client to the first queue, and to the engine that computes the prompt
 	InQueue                // of the engine that computes the prompt
-	InPrefill              // from its first step to the end of its last
+	InPrefill              // from its admission there to the end of its last step
 	InHandover             // between the engines, apart from KV: the router, notices, polls
 	InMemory               // in the queue of the decoding engine, until there is memory for the prompt
 	InTransfer             // of KV, as far as anything waited for it

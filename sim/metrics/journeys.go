@@ -28,7 +28,7 @@ type Disaggregation struct {
 type TTFTParts struct {
 	Frontend     float64 `json:"frontend"`      // from the client to the first queue
 	PrefillQueue float64 `json:"prefill_queue"` // at the prefilling engine
-	Prefill      float64 `json:"prefill"`       // from its first step with a part of the prompt to the end of the last
+	Prefill      float64 `json:"prefill"`       // from its admission there to the end of the step with the last part of the prompt
 	Handover     float64 `json:"handover"`      // between the engines, apart from KV
 	DecodeMemory float64 `json:"decode_memory"` // in the decoding engine's queue, until there was memory for the prompt
 	Transfer     float64 `json:"transfer"`      // of KV, as far as it was waited for

@@ -73,8 +73,13 @@ func ttftParts(p *metrics.TTFTParts) string {
 		name string
 		ms   float64
 	}{
-		{"frontend", p.Frontend}, {"prefill queue", p.PrefillQueue}, {"prefill", p.Prefill}, {"hand-over", p.Handover},
-		{"decode memory", p.DecodeMemory}, {"transfer", p.Transfer}, {"decode", p.Decode},
+		{"frontend", p.Frontend},
+		{"prefill queue", p.PrefillQueue},
+		{"prefill", p.Prefill},
+		{"hand-over", p.Handover},
+		{"decode memory", p.DecodeMemory},
+		{"transfer", p.Transfer},
+		{"decode", p.Decode},
 	} {
 		if x.ms > 0 {
 			parts = append(parts, x.name+" "+Span(x.ms))

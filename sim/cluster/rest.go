@@ -2,9 +2,9 @@ package cluster
 
 import "fmt"
 
-// check verifies the invariants of the cluster itself, when it has come to rest or in between.
+// check verifies the invariants of the cluster itself.
 //
-//   - conservation of memory: an engine without requests holds KV for nobody, once nobody is under way
+//   - conservation of charges: no engine is given back more than it was charged with
 func (d *Disaggregated) check() error {
 	for _, in := range []*pool{&d.prefill, &d.decode} {
 		for i, r := range in.replicas {
