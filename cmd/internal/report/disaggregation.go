@@ -58,7 +58,7 @@ func sent(d *metrics.Disaggregation) string {
 	t := &d.Transfer
 	text := fmt.Sprintf("%s (%s): %s prompts, %s", d.Mode, d.Link, count(t.Count), size(float64(t.Bytes)))
 	if t.Count > 0 {
-		text += fmt.Sprintf("; each took %s on average, %s at p99", Span(t.Time.Mean), Span(t.Time.P99))
+		text += fmt.Sprintf("; from first byte to last %s on average, %s at p99", Span(t.Time.Mean), Span(t.Time.P99))
 	}
 	if t.SavedBytes > 0 {
 		text += fmt.Sprintf("; %s were there already", size(float64(t.SavedBytes)))
