@@ -9,9 +9,10 @@ import (
 
 // Cluster is several engines that share the load.
 type Cluster struct {
-	Replicas int    // 0: one, or those of Groups
-	Router   string // which engine a request goes to
-	Groups   []Group
+	Replicas  int    // 0: one, or those of Groups
+	Router    string // which engine a request goes to
+	Groups    []Group
+	Autoscale Autoscale
 
 	Prefill, Decode Pool // engines of their own for the two halves of the work
 	Transfer        Transfer
@@ -47,14 +48,19 @@ func (s *Scenario) plain() int {
 		return 0
 	}
 	n := s.grouped()
-	if s.Cluster.Replicas == 0 && n == 0 {
+	switch {
+	case s.scales():
+		return s.Cluster.Autoscale.Min
+	case s.Cluster.Replicas == 0 && n == 0:
 		return 1
 	}
 	return max(s.Cluster.Replicas-n, 0)
 }
 
-// several reports whether there is more than one engine.
-func (s *Scenario) several() bool { return s.plain()+s.grouped() > 1 || s.disaggregated() }
+// several reports whether there is, or may be, more than one engine.
+func (s *Scenario) several() bool {
+	return s.scales() || s.plain()+s.grouped() > 1 || s.disaggregated()
+}
 
 // groupKeys are the keys of one item of cluster.groups.
 var groupKeys = []string{"name", "replicas", "gpu", "engine"}

@@ -81,6 +81,7 @@ var oneEngine = []section{
 	{path: "engine.constrained_decoding", short: "share", none: true, doc: "Answers that must follow a grammar (structured output)."},
 	{path: "scheduler", short: "name", doc: "The policy that forms batches."},
 	{path: "cluster", doc: "Several engines."},
+	{path: "cluster.autoscale", none: true, doc: "Replicas that are started and stopped as the load asks for them."},
 }
 
 var aroundEngines = []section{
@@ -97,10 +98,10 @@ var aroundEngines = []section{
 }
 
 // fields is the whole table in the order of a scenario file.
-var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields,
+var fields = slices.Concat(generalFields, hardwareFields, engineFields(), serverFields, autoscaleFields,
 	poolFields("cluster.prefill", func(s *Scenario) *Pool { return &s.Cluster.Prefill }),
 	poolFields("cluster.decode", func(s *Scenario) *Pool { return &s.Cluster.Decode }),
-	transferFields, frontFields, workloadFields,
+	transferFields, frontendFields, workloadFields,
 	lengthFields("workload.prompt", "512", "2048", func(s *Scenario) *Length { return &s.Workload.Prompt }),
 	lengthFields("workload.output", "200", "900", func(s *Scenario) *Length { return &s.Workload.Output }),
 	loadFields, sloFields)

@@ -29,8 +29,7 @@ type fleet struct {
 
 // build makes the replicas of every group of the experiment.
 func (f *fleet) build(x *Experiment) error {
-	total := x.Replicas()
-	if f.options.Cache != nil && total > 1 {
+	if f.options.Cache != nil && x.Scenario.several() {
 		return errors.New("a pool that earlier runs have warmed is for one engine")
 	}
 	if err := f.disaggregate(x); err != nil {
@@ -50,7 +49,7 @@ func (f *fleet) build(x *Experiment) error {
 
 // server returns what the clients talk to: the only engine, or a router with all of them behind it.
 func (f *fleet) server(x *Experiment) workload.Server {
-	if len(f.replicas) == 1 {
+	if !x.Scenario.several() {
 		return f.replicas[0].Engine
 	}
 	if f.halves != nil {
@@ -58,6 +57,9 @@ func (f *fleet) server(x *Experiment) workload.Server {
 		return f.halves
 	}
 	f.cluster = cluster.New(f.replicas, f.router(x, "")(f.kernel))
+	if x.Scenario.scales() {
+		f.scale(x)
+	}
 	return f.cluster
 }
 
@@ -82,7 +84,14 @@ func (f *fleet) replica(g *group, i int) (*cluster.Replica, error) {
 	for _, hooks := range o.Each {
 		mine = watchBoth(mine, hooks(r))
 	}
-	hooks := watchBoth(f.recorder.Watch(x.watched(r)), mine)
+	watched := x.watched(r)
+	if x.Scenario.scales() {
+		watched.Up = there(r)
+		if x.Scenario.Cluster.Autoscale.Metric == "ttft" {
+			mine = watchBoth(mine, engine.Hooks{FirstOut: func(now sim.Time, l *engine.Life) { f.cluster.FirstOut(now, l) }})
+		}
+	}
+	hooks := watchBoth(f.recorder.Watch(watched), mine)
 	named := hooks.TokenOut != nil || mine.Planned != nil || mine.Ran != nil // somebody wants to see every sequence in every plan
 	r.Scheduler = x.policy(cache, named)
 	c := engine.Config{
@@ -159,11 +168,14 @@ func (x *Experiment) all() func(func(*group) bool) {
 // member returns the name of a replica.
 func (g *group) member(i int) string { return fmt.Sprintf("%s-%d", g.name, i) }
 
-// Replicas returns the number of engines.
+// Replicas returns the number of engines: the largest, where it follows the load.
 func (x *Experiment) Replicas() int {
 	n := 0
 	for g := range x.all() {
 		n += g.replicas
+	}
+	if x.Scenario.scales() {
+		n = x.Scenario.Cluster.Autoscale.Max
 	}
 	return n
 }
@@ -171,6 +183,9 @@ func (x *Experiment) Replicas() int {
 // GPUs returns the number of GPUs of all engines together.
 func (x *Experiment) GPUs() int {
 	n := 0
+	if x.Scenario.scales() {
+		return x.Replicas() * x.Scenario.gpus()
+	}
 	for g := range x.all() {
 		n += g.replicas * g.engine.Scenario.gpus()
 	}

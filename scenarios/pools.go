@@ -100,6 +100,9 @@ func (r *reader) pools() {
 	if name := s.Scheduler.Name; name != "" && name != "chunked" {
 		r.wrong("scheduler", "must be chunked where prefill and decode have engines of their own, got %s", name)
 	}
+	if s.scales() {
+		r.wrong("cluster.autoscale", "does not go together with engines that only prefill or decode: their numbers are fixed")
+	}
 	if len(c.Groups) > 0 {
 		r.wrong("cluster.groups", "does not go together with engines that only prefill or decode: give those settings of their own")
 	}

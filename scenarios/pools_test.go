@@ -206,6 +206,7 @@ func TestWhatPoolsCannotDoIsRefused(t *testing.T) {
 		{"cluster.prefill.engine.block_size=32", "must be that of the engines that prefill, 32"},
 		{"model=gpt-oss-20b", "not supported for models with sliding-window layers"},
 		{"cluster.groups=[{name: a}]", "does not go together"},
+		{"cluster.autoscale.max=3", "does not go together"},
 		{"cluster.decode.gpu=H1000", "cluster.decode.gpu"},
 		{"cluster.decode.engine.max_model_len=1000000", "cluster.decode.engine.max_model_len"},
 		{"cluster.prefill.engine.tensor_parallel_size=3", "cluster.prefill.engine.tensor_parallel_size"},

@@ -45,7 +45,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	recorder := metrics.New(metrics.Config{
 		SLO:    metrics.SLO{TTFT: s.SLO.TTFT, TPOT: s.SLO.TPOT, ITL: s.SLO.ITL, E2EL: s.SLO.E2EL},
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
-		Percentiles: o.Percentiles, Rows: o.Requests, Disaggregation: x.split.told(),
+		Percentiles: o.Percentiles, Rows: o.Requests, Several: s.several(), Disaggregation: x.split.told(),
 	})
 	f := fleet{kernel: k, options: &o, recorder: recorder, hooks: o.hooks(recorder, load.Requests())}
 	if err := f.build(x); err != nil {

@@ -142,6 +142,8 @@ func TestEveryReportKeepsItsIdentities(t *testing.T) {
 		"too long": {"engine.max_model_len=1024"}, "small pool": {"engine.num_gpu_blocks_override=400"},
 		"tp": {"engine.tensor_parallel_size=2"}, "pp": {"engine.pipeline_parallel_size=2"}, "sync": {"engine.async_scheduling=false"},
 		"capped": {"workload.max_concurrency=4"}, "single": {"workload.output=1"},
+		"cluster": {"cluster={replicas: 3, router: least-tokens}", "workload.timeout=4s"},
+		"unlike":  {"cluster.groups=[{gpu: a100}, {engine: {tensor_parallel_size: 2}}]", "workload.horizon=8s"},
 	}
 	for _, e := range Names() {
 		if e.Name != "conversation" || !testing.Short() {
@@ -254,6 +256,10 @@ func TestTheResolvedConfigurationRunAgainGivesTheSameBytes(t *testing.T) {
 		"auto length": {few, "engine.max_model_len=auto", "engine.kv_cache_memory_bytes=1GiB"},
 		"nodes":       {few, "engine.tensor_parallel_size=8", "hardware.gpus_per_node=4", "hardware.internode={bandwidth: 12.5GB/s, latency: 10us}"},
 		"trace":       {"workload={requests: 40, arrivals: {name: trace, file: azure-2023-conversation, speed: 2}}"},
+		"cluster":     {few, "cluster={replicas: 3, router: vllm-dp}"},
+		"groups":      {few, "engine.max_num_seqs=64", "cluster={replicas: 3, groups: [{gpu: {name: l40s, mem_gb: 60}, engine: {max_num_seqs: auto, max_model_len: auto}}, {name: b, engine: {tensor_parallel_size: 2}}]}"},
+		"only groups": {few, "cluster={groups: [{replicas: 2, gpu: a100, engine: {kv_cache_dtype: fp8}}]}"},
+		"autoscale":   {few, "cluster.autoscale={min: 2, max: 5, metric: ttft, startup: 1s}"},
 		"uniform":     {few, "workload.prompt={min: 5, max: 90}", "workload.max_tokens=300", "workload.timeout=2s", "workload.rate=inf"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,10 +88,7 @@ func (b *balancer) publish() {
 		}
 		n := &b.news[i]
 		n.running, n.waiting = r.Scheduler.Load()
-		n.usage = 0
-		if u := r.Cache.Usage(); u.Total > 0 {
-			n.usage = float64(u.Held) / float64(u.Total)
-		}
+		n.usage = r.usage()
 		b.ticking = b.ticking || r.Open() > 0 || n.running+n.waiting > 0
 	}
 	if b.ticking {

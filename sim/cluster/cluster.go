@@ -1,8 +1,11 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/workload"
 )
@@ -18,6 +21,11 @@ type Replica struct {
 	// Tokens is the sum of what the router has charged this replica with for the requests that are under way there, if it
 	// charges anything: see Choice.
 	Tokens int64
+
+	// From and To are when it was started and stopped; To is sim.Never as long as it is there.
+	From, To sim.Time
+
+	state state
 }
 
 // Open returns how many requests have been sent to the replica and have not ended.
@@ -25,8 +33,10 @@ func (r *Replica) Open() int { return int(r.Engine.Alive()) }
 
 // Cluster is several engines behind a router. It implements workload.Server.
 type Cluster struct {
-	replicas []*Replica
+	replicas []*Replica // all that there have ever been
+	up       []*Replica // those that take requests
 	router   Router
+	scaler   *scaler // nil: their number is fixed
 	idle     []*trip // trips that are over
 	sent     int64
 }
@@ -34,20 +44,20 @@ type Cluster struct {
 // New returns a cluster of replicas, at least one, which are given their Index.
 func New(replicas []*Replica, router Router) *Cluster {
 	for i, r := range replicas {
-		r.Index = i
+		r.Index, r.To = i, sim.Never
 	}
-	return &Cluster{replicas: replicas, router: router}
+	return &Cluster{replicas: replicas, up: slices.Clone(replicas), router: router}
 }
 
-// Replicas returns all replicas, in order.
+// Replicas returns all replicas that there have ever been, in the order of their start.
 func (c *Cluster) Replicas() []*Replica { return c.replicas }
 
 // Submit sends a request to the replica that the router picks.
 func (c *Cluster) Submit(r *workload.Request, done func(workload.Outcome)) {
-	choice := c.router.Route(r, c.replicas)
-	to := c.replicas[choice.Replica]
+	choice := c.router.Route(r, c.up)
+	to := c.up[choice.Replica]
 	c.sent++
-	if choice.Tokens != 0 {
+	if choice.Tokens != 0 || c.scaler != nil {
 		done = c.trip(to, choice.Tokens, done)
 	}
 	to.Engine.Submit(r, done)
@@ -78,6 +88,9 @@ func (c *Cluster) trip(to *Replica, tokens int64, done func(workload.Outcome)) f
 
 func (c *Cluster) end(t *trip, o workload.Outcome) {
 	t.to.Tokens -= t.tokens
+	if t.to.state == draining {
+		t.to.leave(c.scaler.kernel.Now())
+	}
 	done := t.done
 	t.to, t.done = nil, nil
 	c.idle = append(c.idle, t)

@@ -29,6 +29,8 @@ type Config struct {
 	Rows io.Writer
 	// Disaggregation describes how engines share requests; nil: they do not.
 	Disaggregation *Disaggregation
+	// Several says that more than one engine may be watched: rows name the replica, and the report lists them.
+	Several bool
 	// Engine describes the engine that Recorder.Hooks watches.
 	Engine Engine
 }
@@ -59,6 +61,8 @@ type Engine struct {
 	// Ingress is what every request spends on its way in, however idle the engine: it waits for nobody then.
 	Ingress time.Duration
 
+	// Up returns when its GPUs were taken and given back; nil: they are there all the time.
+	Up       func() (from, to sim.Time)
 	Usage    func() kvcache.Usage      // of the KV pool, sampled at every step
 	Counters func() scheduler.Counters // read at the end, and at every plan of the warm-up
 }

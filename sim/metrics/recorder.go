@@ -40,6 +40,7 @@ func New(c Config) *Recorder {
 	r.perToken = c.PerToken || c.Warmup > 0 || c.SLO.ITL > 0
 	if c.Rows != nil {
 		r.rows = newRows(c.Rows)
+		r.rows.replicas = c.Several
 	}
 	return r
 }
@@ -52,9 +53,6 @@ func (r *Recorder) Watch(e Engine) engine.Hooks {
 	e.GPUs = max(e.GPUs, 1)
 	w := &watch{r: r, e: e}
 	r.watches = append(r.watches, w)
-	if r.rows != nil && len(r.watches) > 1 {
-		r.rows.replicas = true
-	}
 	return w.hooks()
 }
 
@@ -157,16 +155,16 @@ func (r *Recorder) Report(end sim.Time) Report {
 		Latency:     r.records.latency(r.gaps, r.c.Percentiles),
 		Goodput:     r.score.goodput(r.c.SLO, total.Submitted-warm.Submitted, seconds),
 		Concurrency: little(r.censuses(), end),
-		Engine:      engineUse(uses, float64(span)),
+		Engine:      engineUse(uses),
 		GPU:         gpuUse(uses, seconds, r.tokens.Output),
-		Attribution: Attribution{WallTime: wallTime(uses, float64(span)), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
+		Attribution: Attribution{WallTime: wallTime(uses), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
 		Verdict:     r.verdict(total),
 	}
 	if r.c.Disaggregation != nil {
 		rep.Disaggregation = r.journeys.report(*r.c.Disaggregation, r.c.Percentiles)
 	}
-	if len(uses) > 1 {
-		rep.Replicas = replicaUses(uses, float64(span))
+	if r.c.Several {
+		rep.Replicas, rep.Fleet = replicaUses(uses), fleetUse(uses, float64(span))
 	}
 	if r.c.Warmup > 0 {
 		rep.Warmup = &Warmup{
@@ -200,7 +198,7 @@ func (r *Recorder) throughput(rep *Report) Throughput {
 	}
 	return Throughput{
 		RequestsPerS: per(float64(r.records.n)), InputTokensPerS: per(in), OutputTokensPerS: per(out),
-		TotalTokensPerS: per(in + out), OutputTokensPerSPerGPU: ratio(per(out), float64(rep.GPU.Count)),
+		TotalTokensPerS: per(in + out), OutputTokensPerSPerGPU: ratio(per(out), rep.meanGPUs()),
 		OutputTokensPerSPerUser: ratio(1000, rep.Latency.TPOT.Mean),
 		PeakOutputTokensPerS:    busiest(tallies), PeakConcurrentRequests: r.records.crowd(r.origin),
 	}

@@ -21,6 +21,7 @@ type Report struct {
 	Disaggregation *Disaggregation `json:"disaggregation,omitempty"`
 	// Replicas are the engines one by one, where there are several.
 	Replicas []ReplicaUse `json:"replicas,omitempty"`
+	Fleet    *Fleet       `json:"fleet,omitempty"`
 	Verdict  Verdict      `json:"verdict"`
 	Warnings []string     `json:"warnings"`
 }

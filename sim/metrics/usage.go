@@ -72,7 +72,7 @@ func (w *watch) settle() {
 	if len(w.late) == 0 {
 		return
 	}
-	w.use = w.used(sim.Never).use
+	w.use = w.sum(sim.Never)
 	w.late = w.late[:0]
 }
 
@@ -107,15 +107,26 @@ func (u *usage) take(s *spell, part float64) {
 // A used engine is one whose usage has been summed up at the end of the run.
 type used struct {
 	*watch
-	use usage
+	use    usage
+	window float64 // nanoseconds that it was there, after the warm-up
 }
 
 // used sums up what lies before end.
 func (w *watch) used(end sim.Time) used {
-	u := used{w, w.use}
+	from, to := w.r.c.Warmup, end
+	if w.e.Up != nil {
+		since, until := w.e.Up()
+		from, to = max(from, since), min(to, until)
+	}
+	return used{w, w.sum(end), float64(max(to-from, 0))}
+}
+
+// sum adds up what lies before end.
+func (w *watch) sum(end sim.Time) usage {
+	u := w.use
 	for i := range w.late {
 		s := w.late[i].spell()
-		u.use.take(&s, s.within(w.r.c.Warmup, end))
+		u.take(&s, s.within(w.r.c.Warmup, end))
 	}
 	return u
 }
@@ -129,9 +140,10 @@ func (w *watch) counters() scheduler.Counters {
 }
 
 // engineUse describes all engines; averages are over them.
-func engineUse(ws []used, window float64) EngineUse {
+func engineUse(ws []used) EngineUse {
 	var out EngineUse
 	var tokens int64
+	var window, running, held float64
 	for _, w := range ws {
 		c := w.counters()
 		out.Steps += w.use.steps
@@ -141,12 +153,13 @@ func engineUse(ws []used, window float64) EngineUse {
 		out.PrefixCache.HitTokens += c.PrefixHits - w.before.PrefixHits
 		out.offload(&c, w.e.BlockBytes*int64(w.e.GPUs))
 		tokens += w.use.tokens
-		out.Batch.MeanRunning += ratio(w.use.running, window)
+		window += w.window
+		running += w.use.running
+		held += w.use.held
 		out.Batch.PeakRunning = max(out.Batch.PeakRunning, w.use.peakRunning)
-		out.KV.MeanUsage += ratio(w.use.held, window) / float64(len(ws))
 		out.KV.PeakUsage = max(out.KV.PeakUsage, w.use.peak)
 	}
-	out.Batch.MeanRunning = ratio(out.Batch.MeanRunning, float64(len(ws)))
+	out.Batch.MeanRunning, out.KV.MeanUsage = ratio(running, window), ratio(held, window)
 	out.Batch.MeanStepTokens = ratio(float64(tokens), float64(out.Steps))
 	if len(ws) > 0 {
 		e := ws[0].e
@@ -179,19 +192,20 @@ func (u *EngineUse) offload(c *scheduler.Counters, blockBytes int64) {
 // gpuUse describes all GPUs over so many seconds.
 func gpuUse(ws []used, seconds float64, output int64) GPU {
 	var g GPU
-	var busy, flops, bytes, peakFLOPs, peakBytes float64
+	var busy, flops, bytes, peakFLOPs, peakBytes, present float64
 	for _, w := range ws {
-		n := float64(w.e.GPUs)
-		g.Count += w.e.GPUs
+		n, here := float64(w.e.GPUs), w.window/1e9
+		present += n * here
 		busy += n * float64(w.use.busy.total())
 		flops += n * w.use.flops
 		bytes += n * w.use.bytes
-		peakFLOPs += n * w.e.PeakFLOPs * seconds
-		peakBytes += n * w.e.PeakBandwidth * seconds
-		g.EnergyJ += n * (w.use.joules + w.e.IdleWatts*max(0, seconds-w.use.device/1e9))
+		peakFLOPs += n * w.e.PeakFLOPs * here
+		peakBytes += n * w.e.PeakBandwidth * here
+		g.EnergyJ += n * (w.use.joules + w.e.IdleWatts*max(0, here-w.use.device/1e9))
 		g.MemoryPeakBytes = max(g.MemoryPeakBytes, w.e.WeightBytes+int64(w.use.peakHeld)*w.e.BlockBytes)
 	}
-	g.Busy = ratio(busy, float64(g.Count)*seconds*1e9)
+	g.Busy = ratio(busy, present*1e9)
+	g.Count = mostGPUs(ws)
 	g.MFU, g.MBU = ratio(flops, peakFLOPs), ratio(bytes, peakBytes)
 	g.MeanPowerW = ratio(g.EnergyJ, seconds)
 	g.OutputTokensPerJoule = ratio(float64(output), g.EnergyJ)
@@ -200,13 +214,13 @@ func gpuUse(ws []used, seconds float64, output int64) GPU {
 	return g
 }
 
-// wallTime splits the time of all GPUs over window nanoseconds; what no step took was idle.
-func wallTime(ws []used, window float64) WallShares {
+// wallTime splits the time of all GPUs, as long as they were there; what no step took was idle.
+func wallTime(ws []used) WallShares {
 	var sum [causes]float64
 	var total float64
 	for _, w := range ws {
 		n := float64(w.e.GPUs)
-		total += n * window
+		total += n * w.window
 		for i, v := range w.use.busy {
 			sum[i] += n * float64(v)
 		}

@@ -26,6 +26,10 @@ func replicas(m *metrics.Report) section {
 		})
 	}
 	s := section{title: "replicas", table: t}
+	if f := m.Fleet; f != nil && f.Started+f.Stopped > 0 {
+		s.facts = append(s.facts, factf("autoscaling", " %s replicas on average, %s at most; %s started, %s stopped; %s GPU-hours",
+			rate(f.MeanReplicas), count(f.PeakReplicas), count(f.Started), count(f.Stopped), rate(f.GPUHours)))
+	}
 	if more := len(m.Replicas) - len(shown); more > 0 {
 		s.remarks = append(s.remarks, fmt.Sprintf("  and %d more, which --format json lists", more))
 	}
