@@ -32,6 +32,11 @@
 // The package reference is that simple loop alone, and tests hold the two to equal answers, to the nanosecond and to
 // the block. A hook that wants every token (TokenOut) needs plans that name everybody: scheduler.Limits.Named.
 //
+// # Engines that share a request
+//
+// An engine may compute a prompt for another one, or decode what another one has prefilled; see Ticket. What travels, and
+// when, is not its business: it tells when memory for it is there (Config.Fetch), and is told when the KV is (Landed).
+//
 // # Who knows what
 //
 // The true length of an answer lives here and nowhere else: the scheduler learns that a sequence has ended only when
