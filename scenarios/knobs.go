@@ -84,6 +84,7 @@ var knobs = []knob{
 	{"cluster.remote.", unless((*Scenario).disaggregated, underOneRoof)},
 	{"cluster.transfer.lease", unless(pulls, "where engines push: nothing is kept for anybody who does not wait for it")},
 	{"cluster.transfer.heartbeats", unless(pulls, "where engines push: nothing is kept for anybody who does not wait for it")},
+	{"cluster.transfer.first_token", unless(func(s *Scenario) bool { return !pulls(s) }, "where engines pull: the prefill's token is thrown away")},
 	{"cluster.transfer.reserved_decode_tokens", unless(func(s *Scenario) bool { return !pulls(s) }, "where engines pull, which takes memory for more than the prompt on trust")},
 	{"cluster.remote.max_local_prefill_length", unless(remotePolicy("length"), "without cluster.remote.policy: length")},
 	{"cluster.remote.max_prefill_queue_size", unless(remotePolicy("length"), "without cluster.remote.policy: length")},

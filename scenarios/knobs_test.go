@@ -46,6 +46,7 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"cluster.remote.policy=length", "", "scheduler=disaggregated"},
 		{"cluster.transfer.lease=3s", layerwise, "scheduler=disaggregated"},
 		{"cluster.transfer.heartbeats=false", layerwise, "scheduler=disaggregated"},
+		{"cluster.transfer.first_token=prefill", "scheduler=disaggregated", layerwise},
 		{"cluster.transfer.reserved_decode_tokens=9", "scheduler=disaggregated", layerwise},
 		{"cluster.remote.max_local_prefill_length=9", layerwise, "cluster={prefill: {replicas: 1}, remote: length}"},
 		{"cluster.remote.max_prefill_queue_size=9", layerwise, "cluster={prefill: {replicas: 1}, remote: length}"},

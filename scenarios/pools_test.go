@@ -75,6 +75,12 @@ func TestEveryRequestHasOneRowAndItsFirstTokenComesFirst(t *testing.T) {
 			{"cluster.decode.router=prefix-affinity"},
 			{"cluster.transfer={lease: 20ms, heartbeats: false}"},
 			{"workload.output=1"},
+			{"engine.kv_offloading_size=4"}, {"cluster.transfer.first_token=prefill"}, {"cluster.transfer.first_token=prefill", "workload.timeout=2s"},
+			{"engine.scheduling_policy=priority", "workload.classes=[{name: a, share: 3}, {name: b, priority: -1}]"},
+			{"engine.max_num_seqs=8"},
+			{"engine.pipeline_parallel_size=2"},
+			{"engine.watermark=0.05"},
+			{"engine.scheduler_reserve_full_isl=false"},
 			{"cluster.prefill.engine.tensor_parallel_size=2"},
 		} {
 			var rows bytes.Buffer

@@ -88,3 +88,37 @@ func TestLongAnswersDelayFirstTokensThroughTheDecodingEnginesMemory(t *testing.T
 		}
 	}
 }
+
+// A rule that leaves short prompts to the engines that decode spares them the hand-over.
+func TestShortPromptsStayWhereTheyAreDecoded(t *testing.T) {
+	s := setup{"model=llama-3.1-8b", "scheduler=disaggregated", "workload={requests: 300, rate: 8, prompt: {dist: lognormal, mean: 1500, p99: 12000, max: 30000}, output: 100}"}
+	always, length := s.run(t), s.with("cluster.remote.policy=length", "cluster.remote.max_local_prefill_length=1000").run(t)
+	if d := length.Disaggregation; d.Local < 100 || d.Remote < 50 || d.Whole > 0 {
+		t.Errorf("%d requests stay, %d do not", d.Local, d.Remote)
+	}
+	above(t, "median TTFT", always.Latency.TTFT.P50, length.Latency.TTFT.P50, 0.5)
+}
+
+// Engines that decode help out while the others have too much to do.
+func TestBorrowedEnginesShortenABurstOfPrompts(t *testing.T) {
+	s := setup{"model=llama-3.1-8b", "cluster.prefill.replicas=1", "cluster.decode.replicas=3", "workload={requests: 60, arrivals: burst, prompt: 6000, output: 50}"}
+	fixed, lent := s.run(t), s.with("cluster.remote.borrow_above=20000").run(t)
+	above(t, "TTFT", fixed.Latency.TTFT.Mean, lent.Latency.TTFT.Mean, 0.5)
+	if d := lent.Disaggregation; d.Borrowed == 0 || d.Local == 0 || d.Remote == 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Fast transfers, hidden ones and tokens that leave early: what each is worth at low load.
+func TestEveryModeShortensTheWayToTheFirstTokenFurther(t *testing.T) {
+	s := setup{
+		"model=llama-3.1-8b", "scheduler=disaggregated", "cluster.transfer={link: eth-100}",
+		"workload={requests: 50, prompt: 8000, output: 20, arrivals: {name: closed, clients: 1}}", "engine.max_num_batched_tokens=2048",
+	}
+	pull, chunks, layers := s.run(t), s.with("cluster.transfer.mode=push-chunks").run(t), s.with("cluster.transfer.mode=layerwise").run(t)
+	early := s.with("cluster.transfer={mode: layerwise, link: eth-100, first_token: prefill}").run(t)
+	above(t, "pull against chunks", pull.Latency.TTFT.Mean, chunks.Latency.TTFT.Mean, 0.1)
+	above(t, "chunks against layers", chunks.Latency.TTFT.Mean, layers.Latency.TTFT.Mean, 0.01)
+	above(t, "layers against an early token", layers.Latency.TTFT.Mean, early.Latency.TTFT.Mean, 0.01)
+	alike(t, "and the last token of either", layers.Latency.E2EL.Mean, early.Latency.E2EL.Mean, 0.002)
+}

@@ -20,6 +20,7 @@ type Transfer struct {
 	Handover             time.Duration // fromProfile: as the mode usually has it
 	Lease                time.Duration
 	Heartbeats           bool
+	FirstToken           string
 	ReservedDecodeTokens int
 }
 
@@ -87,6 +88,7 @@ var transferFields = []field{
 	{path: "cluster.transfer.handover", into: func(s *Scenario) any { return &s.Cluster.Transfer.Handover }, def: "auto", words: autoTime, limit: notNegative, doc: "Time from one engine to the other beside the transfer: router, second front end, notices. auto = 110ms for pull, 7ms for the others, as measured in vLLM #51919."},
 	{path: "cluster.transfer.lease", into: func(s *Scenario) any { return &s.Cluster.Transfer.Lease }, def: "30s", limit: positive, doc: "pull: how long the KV of a prompt is kept for an engine that does not ask for it."},
 	{path: "cluster.transfer.heartbeats", into: func(s *Scenario) any { return &s.Cluster.Transfer.Heartbeats }, def: "true", doc: "pull: the decoding engine renews the lease of what it has in its queue."},
+	{path: "cluster.transfer.first_token", into: func(s *Scenario) any { return &s.Cluster.Transfer.FirstToken }, def: "decode", choices: []string{"decode", "prefill"}, doc: "push-chunks and layerwise: which engine streams the first token; decode: when the KV is there (SGLang); prefill: as soon as it is sampled (Splitwise, DistServe)."},
 	{path: "cluster.transfer.reserved_decode_tokens", into: func(s *Scenario) any { return &s.Cluster.Transfer.ReservedDecodeTokens }, def: "512", limit: notNegative, doc: "push-chunks and layerwise: memory that the decoding engine keeps free for each of its sequences when it takes another prompt, in tokens (SGLang's num_reserved_decode_tokens)."},
 
 	{path: "cluster.remote.policy", into: func(s *Scenario) any { return &s.Cluster.Remote.Policy }, def: "always", choices: []string{"always", "length", "length-or-load"}, doc: "Which prompts are computed by engines that prefill: all; the long ones, while few wait there (Dynamo's first rule); those that are long, or whose decoding engine is busy (Dynamo's isl_or_load)."},
@@ -143,6 +145,9 @@ func (s *Scenario) split(pools []group) (*split, error) {
 			Mode: t.Mode, TTFTDefinition: mode.ttft,
 			Link: fmt.Sprintf("%s, %.4g GB/s per GPU and direction, %v, %s", t.Link, float64(t.Bandwidth)/1e9, t.Latency, t.Sharing),
 		},
+	}
+	if mode.mode != cluster.Pull && t.FirstToken == "prefill" {
+		x.transfer.Early, x.about.TTFTDefinition = true, metrics.FirstTokenEarly
 	}
 	if t.Sharing == "fifo" {
 		x.transfer.Sharing = cluster.FIFO

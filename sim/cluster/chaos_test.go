@@ -28,6 +28,7 @@ func TestWhateverHappensNothingIsLost(t *testing.T) {
 		p.blocks = [2]int{number("blocks", 70, 400), number("blocks there", 70, 400)}
 		p.bandwidth = float64(number("GB/s", 1, 50)) * 1e9
 		p.async, p.caching, p.named = maybe("async"), maybe("caching"), maybe("named")
+		p.transfer.Early = maybe("early")
 		p.reserve = number("reserve", 0, 600)
 		if maybe("rule") {
 			p.rule = ByLength{MaxLocalPrefillLength: 500, MaxPrefillQueueSize: 2}

@@ -254,6 +254,21 @@ func TestWhatIsSentBesideTheStepsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+func TestTheFirstTokenMayLeaveBeforeItsKV(t *testing.T) {
+	p := pair(PushChunks)
+	p.transfer.Early, p.transfer.Latency, p.transfer.Handover = true, 0, 20*time.Millisecond
+	g := build(t, p)
+	r := g.send(0, workload.Request{Tokens: 1000, Output: 3})
+	short := g.send(time.Second, workload.Request{Tokens: 1000, Output: 1, MaxTokens: 9}) // it ends before its KV is there
+	g.run()
+	if l := g.lives[r]; g.ttft(r) != 13*time.Millisecond || l.Last.Sub(l.First) != 2642412+20*time.Millisecond+2*1010*time.Microsecond {
+		t.Errorf("TTFT %v, then %v", g.ttft(r), l.Last.Sub(l.First))
+	}
+	if g.ttft(short) != 13*time.Millisecond || g.d.Counts().Remote != 2 {
+		t.Errorf("TTFT %v, %+v", g.ttft(short), g.d.Counts())
+	}
+}
+
 func TestThePrefixThatTheDecodingEngineHasDoesNotTravel(t *testing.T) {
 	shared := func(tail uint64) workload.Request {
 		return workload.Request{Tokens: 1000, Output: 5, Prompt: kvcache.Prompt{{Label: 7 << 32, Len: 640}, {Label: kvcache.Private | tail, Len: 360}}}

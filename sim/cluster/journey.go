@@ -100,11 +100,16 @@ func (d *Disaggregated) legOver(j *journey, o workload.Outcome) {
 	j.To(engine.AtFrontend, l.Queued)
 	j.To(engine.InQueue, l.Scheduled)
 	j.To(engine.InPrefill, now)
-	switch {
-	case d.c.Mode == Pull:
+	if d.c.Mode == Pull {
 		d.offer(j, now)
-	case j.sending == 0: // nothing of the last step was left to send
+		return
+	}
+	j.Closed = d.c.Early
+	if j.sending == 0 { // nothing of the last step was left to send
 		d.sentAll(j)
+	}
+	if d.c.Early {
+		j.to.Engine.Answer(j.there, o.At)
 	}
 }
 

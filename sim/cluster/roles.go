@@ -8,8 +8,8 @@ import (
 // roles lends engines of one kind to the work of the other, as Splitwise's mixed pool does (P. Patel et al., 2024). When the
 // prompts that wait for the chosen first engine exceed a limit, a second engine is borrowed: it computes such prompts
 // itself, beside its decodes. When no second engine has memory for a prompt, a first one serves the request alone. A borrowed
-// engine takes such work as long as the shortage lasts, before another one is borrowed, and is given back when it has
-// none of it left.
+// engine takes such work as long as the shortage lasts, before another one is borrowed — up to the same limit of prompt tokens —
+// and is given back when it has none of it left.
 type roles struct {
 	limit   int64   // prompt tokens under way at a first engine; 0: nobody is lent
 	pending []int64 // prompt tokens under way, by first engine
@@ -18,8 +18,9 @@ type roles struct {
 
 // A lending is the borrowed engines of one kind.
 type lending struct {
-	work  []int // requests of the other kind's, by replica
-	turns int64 // engines that were borrowed, all in all
+	work   []int   // requests of the other kind's, by replica
+	tokens []int64 // in their prompts
+	turns  int64   // engines that were borrowed, all in all
 }
 
 // Lend lets engines be borrowed when more than so many prompt tokens are under way at the one that would compute a prompt.
@@ -32,7 +33,9 @@ func (d *Disaggregated) Borrowed() (decode, prefill int64) {
 
 func (r *roles) attach(prefill, decode int) {
 	r.pending = make([]int64, prefill)
-	r.lent = [2]lending{{work: make([]int, prefill)}, {work: make([]int, decode)}}
+	for i, n := range []int{prefill, decode} {
+		r.lent[i] = lending{work: make([]int, n), tokens: make([]int64, n)}
+	}
 }
 
 func (r *roles) charge(replica int, tokens int64) { r.pending[replica] += tokens }
@@ -51,14 +54,14 @@ func (d *Disaggregated) borrow(r *workload.Request, p, c *Choice, done func(work
 		}
 	}
 	if !d.decode.anyRoom(tokens) {
-		if i := l.lent[0].pick(&d.prefill, tokens); i >= 0 {
+		if i := l.lent[0].pick(&d.prefill, tokens, l.limit); i >= 0 {
 			d.counts.Whole++
 			d.lend(&d.prefill, &l.lent[0], i, r, done)
 			return true
 		}
 	}
-	if l.pending[p.Replica] > l.limit {
-		if i := l.lent[1].pick(&d.decode, tokens); i >= 0 {
+	if most := l.pending[p.Replica]; most > l.limit {
+		if i := l.lent[1].pick(&d.decode, tokens, l.limit); i >= 0 && l.lent[1].tokens[i] < most {
 			d.counts.Local++
 			d.lend(&d.decode, &l.lent[1], i, r, done)
 			return true
@@ -73,32 +76,40 @@ func (d *Disaggregated) lend(in *pool, l *lending, i int, r *workload.Request, d
 		l.turns++
 	}
 	l.work[i]++
+	tokens := int64(r.Tokens)
+	l.tokens[i] += tokens
 	in.replicas[i].Engine.Submit(r, func(o workload.Outcome) {
 		l.work[i]--
+		l.tokens[i] -= tokens
 		if done != nil {
 			done(o)
 		}
 	})
 }
 
-// pick returns the engine to borrow: one that is borrowed already, else the one with the fewest requests, with room for the
-// prompt; -1: there is none.
-func (l *lending) pick(in *pool, tokens int) int {
+// pick returns the engine to borrow, of those with room for the prompt: one that is borrowed already, as long as it has no more
+// to do than the limit; then the one with the fewest such prompt tokens, and requests. -1: there is none.
+func (l *lending) pick(in *pool, tokens int, limit int64) int {
 	best := -1
 	for i, r := range in.replicas {
 		if !r.room(tokens) {
 			continue
 		}
-		if best < 0 || l.before(in, i, best) {
+		if best < 0 || l.before(in, i, best, limit) {
 			best = i
 		}
 	}
 	return best
 }
 
-func (l *lending) before(in *pool, i, j int) bool {
-	if a, b := l.work[i] > 0, l.work[j] > 0; a != b {
+// before reports whether the engine at i is rather to be borrowed than that at j.
+func (l *lending) before(in *pool, i, j int, limit int64) bool {
+	busy := func(i int) bool { return l.work[i] > 0 && l.tokens[i] <= limit }
+	if a, b := busy(i), busy(j); a != b {
 		return a
+	}
+	if a, b := l.tokens[i], l.tokens[j]; a != b {
+		return a < b
 	}
 	return in.replicas[i].Open() < in.replicas[j].Open()
 }

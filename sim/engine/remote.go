@@ -39,6 +39,7 @@ type Journey struct {
 	Sent   sim.Time // the transfer began: its first bytes, of several chunks
 	Landed sim.Time // and was over
 	Failed bool     // the KV was gone when it was asked for
+	Closed bool     // the first token has been streamed: what follows is no part of it
 }
 
 // Part is a part of a Journey.
@@ -57,7 +58,7 @@ const (
 
 // To adds the time until instant t to a part.
 func (j *Journey) To(p Part, t sim.Time) {
-	if t > j.Until {
+	if t > j.Until && !j.Closed {
 		j.Spans[p] += t.Sub(j.Until)
 		j.Until = t
 	}
@@ -96,6 +97,13 @@ func (e *Engine) Refusal(r *workload.Request) string {
 // Decline takes a request and refuses it.
 func (e *Engine) Decline(r *workload.Request, done func(workload.Outcome), reason string) {
 	e.open(r, done, opening{queued: e.kernel.Now(), refusal: reason})
+}
+
+// Answer gives the client of an expected request its first token, which reaches it at instant at: the other engine has
+// sampled it, and streams it itself. It is not to be given again when the prompt's KV is there.
+func (e *Engine) Answer(t Ticket, at sim.Time) {
+	t.l.held++
+	e.emit(t.l, at, e.planned)
 }
 
 // Greet returns when the front end would be through with a prompt that came in now, and has it do the work.
@@ -223,9 +231,12 @@ func (e *Engine) arrived(a *stray, now sim.Time) {
 		return
 	}
 	e.loader.Ready(&l.seq, int(a.tokens))
-	if l.seq.Out > 0 && !l.ended { // the first token came along
+	if l.seq.Out == 0 || l.ended {
+		return
+	}
+	l.lag = e.desk.lag(1)
+	if l.Emitted == 0 { // the first token came along
 		out := e.desk.turn(now)
-		l.lag = e.desk.lag(1)
 		l.held++
 		e.desk.write(out, 1)
 		e.emit(l, out.Add(l.lag), e.planned)

@@ -49,6 +49,7 @@ type Transfers struct {
 // TTFT definitions: which token it is.
 const (
 	FirstTokenDecoded = "from the client's send to the first token from the decoding engine, which computes the last position of the prompt again when its KV has arrived; the token that the prefill samples is thrown away"
+	FirstTokenEarly   = "from the client's send to the prefill's token, which the prefilling engine streams; the KV travels before the second token"
 	FirstTokenHanded  = "from the client's send to the prefill's token, which the decoding engine streams when the prompt's KV has arrived"
 )
 
@@ -141,6 +142,9 @@ func (js *journeys) report(d Disaggregation, percentiles []float64) *Disaggregat
 // queued returns how long a request waited in queues of schedulers.
 func queued(l *engine.Life) int64 {
 	if j := l.Journey; j != nil {
+		if j.Closed {
+			return int64(j.Spans[engine.InQueue] + j.Spans[engine.InMemory])
+		}
 		return int64(j.Spans[engine.InQueue]+j.Spans[engine.InMemory]) + int64(max(l.Scheduled-j.Until, 0))
 	}
 	return int64(max(l.Scheduled-l.Queued, 0))
