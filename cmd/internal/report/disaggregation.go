@@ -14,19 +14,19 @@ func disaggregation(m *metrics.Report) section {
 		return section{}
 	}
 	facts := []fact{poolFact(m, "prefill"), poolFact(m, "decode")}
-	shared := fmt.Sprintf("%s requests by two engines", count(d.Remote))
+	shared := []string{count(d.Remote) + " requests by two engines"}
 	for _, p := range []struct {
 		n    int64
 		what string
 	}{{d.Local, "by a decoding engine alone"}, {d.Whole, "by a prefilling engine alone"}} {
 		if p.n > 0 {
-			shared += fmt.Sprintf(", %s %s", count(p.n), p.what)
+			shared = append(shared, count(p.n)+" "+p.what)
 		}
 	}
 	if d.Borrowed > 0 {
-		shared += fmt.Sprintf("; engines were borrowed %s times", count(d.Borrowed))
+		shared = append(shared, fmt.Sprintf("engines were borrowed %s times", count(d.Borrowed)))
 	}
-	facts = append(facts, fact{"shared", shared}, fact{"KV sent", sent(d)})
+	facts = append(facts, fact{"shared", strings.Join(shared, ", ")}, fact{"KV sent", sent(d)})
 	if d.Transfer.Expired+d.Transfer.Fallbacks > 0 {
 		facts = append(facts, factf("lost", "%s leases expired, %s prompts computed again where they were decoded", count(d.Transfer.Expired), count(d.Transfer.Fallbacks)))
 	}
