@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Cluster is several engines that share the load.
 type Cluster struct {
 	Replicas  int    // 0: one, or those of Groups
 	Router    string // which engine a request goes to
+	Hop       time.Duration
 	Groups    []Group
 	Autoscale Autoscale
 

@@ -194,3 +194,17 @@ func TestTwoChoicesBeatOne(t *testing.T) {
 	above(t, "p99 of the queue, one choice and two", one.Latency.Queue.P99, two.Latency.Queue.P99, 1)
 	above(t, "p99 of the queue, two choices and all", two.Latency.Queue.P99, all.Latency.Queue.P99, 0)
 }
+
+// A constant load keeps its spacing: everything happens later by the hop, and the front end gets the blame.
+func TestAHopShiftsEverythingByItself(t *testing.T) {
+	s := setup{"workload={requests: 90, rate: 9, arrivals: constant, prompt: 200, output: 20}"}.routed(3, "least-requests")
+	here, there := s.run(t), s.with("cluster.hop=30ms").run(t)
+	alike(t, "mean TTFT", there.Latency.TTFT.Mean, here.Latency.TTFT.Mean+30, 1e-9)
+	alike(t, "p99 of E2EL", there.Latency.E2EL.P99, here.Latency.E2EL.P99+30, 1e-9)
+	frontend := func(r *Result) float64 { return r.Attribution.TTFT.Frontend * r.Latency.TTFT.Mean }
+	alike(t, "the front end's part", frontend(there), frontend(here)+30, 1e-6)
+	r := mustRun(t, s.with("cluster.hop=300ms", "workload.timeout=200ms").experiment(t), Options{Check: true})
+	if checkIdentities(t, r); r.Requests.Aborted != 90 {
+		t.Errorf("clients with less patience than the hop takes: %+v", r.Requests)
+	}
+}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -47,6 +48,7 @@ func (s *Scenario) deploy(wrong func(section string) bool) (*deployment, Mistake
 	}
 	x.overlayDevice()
 	x.settings(&m)
+	x.noteNodes()
 	x.checkStart(&m)
 	x.host()
 	if len(m) == 0 {
@@ -206,6 +208,17 @@ func (x *deployment) link(m *Mistakes) {
 	if in.Bandwidth == 0 {
 		in.Bandwidth = Bandwidth(x.Internode.Bandwidth)
 	}
+}
+
+// noteNodes warns of what is often slower than it looks: layers that are shared across nodes sum up over the link between
+// them, twice each.
+func (x *deployment) noteNodes() {
+	node := x.GPUsPerNode
+	if x.TP <= node {
+		return
+	}
+	x.note(fmt.Sprintf("tensor_parallel_size %d is more than the %d GPUs of a node: every layer waits for two all-reduces over %s; replicas on one node each, or pipeline_parallel_size across nodes, are often faster",
+		x.TP, node, cmp.Or(x.Internode.Name, "the link between the nodes")))
 }
 
 func (x *deployment) host() {

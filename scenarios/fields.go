@@ -59,6 +59,7 @@ var serverFields = []field{
 	{path: "scheduler.early_exit", into: func(s *Scenario) any { return &s.Scheduler.EarlyExit }, def: "false", doc: "static: rows that have finished stop costing compute."},
 	{path: "cluster.replicas", into: func(s *Scenario) any { return &s.Cluster.Replicas }, limit: replicaCount, doc: "Engines that share the load; left out: one, or those of the groups."},
 	{path: "cluster.router", into: func(s *Scenario) any { return &s.Cluster.Router }, def: "round-robin", choices: cluster.Names(), doc: "Which engine a request goes to."},
+	{path: "cluster.hop", into: func(s *Scenario) any { return &s.Cluster.Hop }, def: "0s", limit: notNegative, doc: "From the router to the engine; requests do not wait for each other."},
 	{path: "cluster.groups", into: func(s *Scenario) any { return &s.Cluster.Groups }, doc: "Replicas that differ from hardware.gpu and engine: a list of {name, replicas, gpu, engine}; what a group leaves out is as above."},
 }
 

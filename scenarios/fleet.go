@@ -57,6 +57,7 @@ func (f *fleet) server(x *Experiment) workload.Server {
 		return f.halves
 	}
 	f.cluster = cluster.New(f.replicas, f.router(x, "")(f.kernel))
+	f.cluster.Delay(f.kernel, x.Scenario.Cluster.Hop)
 	if x.Scenario.scales() {
 		f.scale(x)
 	}

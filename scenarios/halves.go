@@ -45,6 +45,7 @@ func (h *halves) attach(x *Experiment, replicas []*cluster.Replica, route func(p
 		cluster.Pool{Replicas: replicas[n:], Bandwidth: h.split.bandwidth[1], Router: route(&c.Decode)(k)},
 	)
 	h.Lend(h.split.borrow)
+	h.Delay(c.Hop)
 }
 
 // tell completes the report with what only the cluster knows.

@@ -90,6 +90,7 @@ var knobs = []knob{
 	{"cluster.remote.max_prefill_queue_size", unless(remotePolicy("length"), "without cluster.remote.policy: length")},
 	{"cluster.remote.eff_isl_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
 	{"cluster.remote.eff_isl_ratio_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
+	{"cluster.hop", unless((*Scenario).several, "with one engine")},
 	{"cluster.autoscale.", unless((*Scenario).scales, "without autoscaling")},
 
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode || s.disaggregated() }, "while all GPUs are on one node")},

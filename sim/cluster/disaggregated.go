@@ -56,6 +56,7 @@ type Disaggregated struct {
 	decode  pool
 	fabric  *Fabric
 	roles   roles
+	hop     time.Duration
 
 	idle   []*journey
 	counts Counts
@@ -137,8 +138,19 @@ func (d *Disaggregated) Began(i int) func(start, end sim.Time, p *scheduler.Plan
 	return func(start, end sim.Time, p *scheduler.Plan) { d.push(i, chunkTime{start, end}, p) }
 }
 
+// Delay has every request take so long to the router, and from it to the engines. Call it before the first request.
+func (d *Disaggregated) Delay(hop time.Duration) { d.hop = hop }
+
 // Submit sends a request to a pair of engines, or to one that does it all.
 func (d *Disaggregated) Submit(r *workload.Request, done func(workload.Outcome)) {
+	if d.hop == 0 {
+		d.route(r, done)
+		return
+	}
+	d.kernel.After(d.hop, sim.Arrive, func() { d.route(r, done) })
+}
+
+func (d *Disaggregated) route(r *workload.Request, done func(workload.Outcome)) {
 	p := d.prefill.router.Route(r, d.prefill.replicas)
 	if r.MaxTokens == 1 || r.MaxTokens == 0 && r.Output == 1 {
 		d.counts.Whole++

@@ -21,7 +21,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (c *Cluster) check() error {
 	var taken int64
 	for _, r := range c.replicas {
-		taken += r.Engine.Counts().Submitted
+		taken += r.Engine.Counts().Submitted + int64(r.coming)
 		if r.Tokens < 0 || r.Tokens != 0 && r.Open() == 0 {
 			return fmt.Errorf("cluster: invariant %q is violated: %s has %d requests under way and is charged with %d tokens", "conservation of charges", r.Name, r.Open(), r.Tokens)
 		}

@@ -171,7 +171,8 @@ func (e *Engine) open(r *workload.Request, done func(workload.Outcome), o openin
 		return l
 	}
 	if r.Timeout > 0 {
-		l.timer = e.kernel.After(r.Timeout, sim.Arrive, func() { e.abort(l) })
+		// The client's patience begins when it sends, which may be before the request is here.
+		l.timer = e.kernel.At(max(now, r.Arrival.Add(r.Timeout)), sim.Arrive, func() { e.abort(l) })
 	}
 	return l
 }
