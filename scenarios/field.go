@@ -86,6 +86,7 @@ var oneEngine = []section{
 
 var aroundEngines = []section{
 	{path: "cluster.transfer", short: "mode", doc: "How KV travels between the pools."},
+	{path: "cluster.transfer.link", short: "name", doc: "The link between the engines: a name, or bandwidth and latency."},
 	{path: "cluster.remote", short: "policy", doc: "Which prompts are computed by the engines that prefill."},
 	{path: "frontend", doc: "What stands between the client and the engine."},
 	{path: "workload", doc: "The load, as a benchmark client makes it."},

@@ -42,7 +42,7 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"scheduler.early_exit=true", "scheduler.name=chunked", "scheduler.name=static"},
 		{"cluster.router=random", "cluster.replicas=1", "scheduler=disaggregated"},
 		{"cluster.replicas=3", "cluster={prefill: {replicas: 1}}", ""},
-		{"cluster.transfer.link=pcie", "", "scheduler=disaggregated"},
+		{"cluster.transfer.link.name=pcie", "", "scheduler=disaggregated"},
 		{"cluster.remote.policy=length", "", "scheduler=disaggregated"},
 		{"cluster.transfer.lease=3s", layerwise, "scheduler=disaggregated"},
 		{"cluster.transfer.heartbeats=false", layerwise, "scheduler=disaggregated"},

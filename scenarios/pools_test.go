@@ -17,7 +17,7 @@ import (
 // apart is a pair of engines, one for prompts and one for answers, on a link of 50 GB/s without any other cost.
 var apart = setup{
 	"model=llama-3.1-8b", "cluster.prefill.replicas=1", "cluster.decode.replicas=1",
-	"cluster.transfer={mode: pull, bandwidth: 50GB/s, latency: 0s, handover: 0s}",
+	"cluster.transfer={mode: pull, link: {bandwidth: 50GB/s, latency: 0s}, handover: 0s}",
 }
 
 func (s setup) mode(name string) setup { return s.with("cluster.transfer.mode=" + name) }
@@ -48,7 +48,7 @@ func TestTransfersCarryTheKVOfPromptsAndNothingElse(t *testing.T) {
 
 // Four prompts that are ready at the same instant take four times as long on the link, or wait for it.
 func TestTransfersOfOneStepShareTheLink(t *testing.T) {
-	s := apart.with("workload={requests: 4, prompt: 1000, output: 10, arrivals: burst}", "cluster.transfer.bandwidth=5GB/s", "frontend={tokenize: 0s}")
+	s := apart.with("workload={requests: 4, prompt: 1000, output: 10, arrivals: burst}", "cluster.transfer.link.bandwidth=5GB/s", "frontend={tokenize: 0s}")
 	fair, fifo := s.run(t), s.with("cluster.transfer.sharing=fifo").run(t)
 	alike(t, "fair: the last", fair.Disaggregation.Transfer.Time.Max, 4*26.42412, 0.001)
 	alike(t, "fair: the first", fair.Disaggregation.Transfer.Time.Min, 4*26.42412, 0.001)
@@ -98,6 +98,9 @@ func TestEveryRequestHasOneRowAndItsFirstTokenComesFirst(t *testing.T) {
 			noNaN(t, reportBytes(t, r))
 			checkRows(t, r, rows.Bytes())
 			d := r.Disaggregation
+			if share := r.Attribution.TTFT.Transfer; d.TTFT.Handover > 0 && share <= 0 || share > 1 {
+				t.Errorf("%s %v: transfers are %g of TTFT", mode, c, share)
+			}
 			if int(d.Remote+d.Local+d.Whole) != r.Requests.Submitted-r.Requests.Rejected {
 				t.Errorf("%s %v: %d + %d + %d of %+v", mode, c, d.Remote, d.Local, d.Whole, r.Requests)
 			}
@@ -219,7 +222,7 @@ func TestWhatPoolsCannotDoIsRefused(t *testing.T) {
 		{"cluster.decode.gpu=H1000", "cluster.decode.gpu"},
 		{"cluster.decode.engine.max_model_len=1000000", "cluster.decode.engine.max_model_len"},
 		{"cluster.prefill.engine.tensor_parallel_size=3", "cluster.prefill.engine.tensor_parallel_size"},
-		{"cluster.transfer.link=smoke", "cluster.transfer.link: must be one of"},
+		{"cluster.transfer.link=smoke", "cluster.transfer.link.name: must be one of"},
 	} {
 		_, err := build("name: refused\n", apart.with(c.setting)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -245,7 +248,8 @@ func TestTheLinkFollowsFromWhereTheGPUsAre(t *testing.T) {
 		{"cluster.decode.gpu=h200-sxm", "ib-ndr, 50 GB/s"},
 		{"cluster.transfer.link=pcie", "pcie, 64 GB/s"},
 		{"cluster.transfer.link=roce-200", "roce-200, 25 GB/s"},
-		{"cluster.transfer.bandwidth=10GB/s", "nvlink, 10 GB/s"},
+		{"cluster.transfer.link={bandwidth: 10GB/s, latency: 3us}", "own link, 10 GB/s per GPU and direction, 3µs"},
+		{"cluster.transfer.link={name: ib-hdr, bandwidth: 10GB/s}", "ib-hdr, 10 GB/s per GPU and direction, 5µs"},
 	} {
 		x := setup{"model=llama-3.1-8b", "scheduler=disaggregated"}.with(c.setting).experiment(t)
 		if got := x.split.about.Link; !strings.HasPrefix(got, c.want) {

@@ -13,15 +13,20 @@ import (
 // Transfer is how KV gets from the engines that prefill to those that decode.
 type Transfer struct {
 	Mode                 string
-	Link                 string // "auto": NVLink within a node, else Hardware.Internode
-	Bandwidth            Bandwidth
-	Latency              time.Duration // fromProfile: the link's
+	Link                 TransferLink
 	Sharing              string
 	Handover             time.Duration // fromProfile: as the mode usually has it
 	Lease                time.Duration
 	Heartbeats           bool
 	FirstToken           string
 	ReservedDecodeTokens int
+}
+
+// TransferLink is a link between engines: a named one, or its numbers.
+type TransferLink struct {
+	Name      string        // "auto": NVLink within a node, else Hardware.Internode
+	Bandwidth Bandwidth     // 0: the line rate of the named one
+	Latency   time.Duration // fromProfile: that of the named one
 }
 
 // Remote says which prompts go to an engine that prefills.
@@ -81,9 +86,9 @@ func linkNames() []string {
 
 var transferFields = []field{
 	{path: "cluster.transfer.mode", into: func(s *Scenario) any { return &s.Cluster.Transfer.Mode }, def: "pull", choices: transferModeNames(), doc: "pull: when the whole prompt is computed (vLLM's NixlConnector); push-chunks: chunk by chunk beside the prefill, which waits for memory at the decoding engine (SGLang); layerwise: the same, layer by layer (Splitwise, Mooncake)."},
-	{path: "cluster.transfer.link", into: func(s *Scenario) any { return &s.Cluster.Transfer.Link }, def: "auto", choices: linkNames(), doc: "Between the engines, one for each GPU; auto = nvlink where all GPUs are alike and on one node, else hardware.internode."},
-	{path: "cluster.transfer.bandwidth", into: func(s *Scenario) any { return &s.Cluster.Transfer.Bandwidth }, limit: positive, doc: "Of the link, per GPU and direction, in place of its line rate, e.g. 50GB/s."},
-	{path: "cluster.transfer.latency", into: func(s *Scenario) any { return &s.Cluster.Transfer.Latency }, def: "auto", words: autoTime, limit: notNegative, doc: "Of a transfer, beside the time of its bytes; auto = the link's."},
+	{path: "cluster.transfer.link.name", into: func(s *Scenario) any { return &s.Cluster.Transfer.Link.Name }, def: "auto", choices: linkNames(), doc: "Between the engines, one for each GPU; auto = nvlink where all GPUs are alike and on one node, else hardware.internode."},
+	{path: "cluster.transfer.link.bandwidth", into: func(s *Scenario) any { return &s.Cluster.Transfer.Link.Bandwidth }, limit: positive, doc: "Of the link, per GPU and direction, in place of its line rate, e.g. 50GB/s."},
+	{path: "cluster.transfer.link.latency", into: func(s *Scenario) any { return &s.Cluster.Transfer.Link.Latency }, def: "auto", words: autoTime, limit: notNegative, doc: "Of a transfer, beside the time of its bytes; auto = the link's."},
 	{path: "cluster.transfer.sharing", into: func(s *Scenario) any { return &s.Cluster.Transfer.Sharing }, def: "fair", choices: []string{"fair", "fifo"}, doc: "fair: transfers that meet get equal parts of the link; fifo: one after the other."},
 	{path: "cluster.transfer.handover", into: func(s *Scenario) any { return &s.Cluster.Transfer.Handover }, def: "auto", words: autoTime, limit: notNegative, doc: "Time from one engine to the other beside the transfer: router, second front end, notices. auto = 110ms for pull, 7ms for the others, as measured in vLLM #51919."},
 	{path: "cluster.transfer.lease", into: func(s *Scenario) any { return &s.Cluster.Transfer.Lease }, def: "30s", limit: positive, doc: "pull: how long the KV of a prompt is kept for an engine that does not ask for it."},
@@ -124,12 +129,16 @@ func (s *Scenario) split(pools []group) (*split, error) {
 	if err := m.err(); err != nil {
 		return nil, err
 	}
-	t.Link = link.Name
-	if t.Bandwidth == 0 {
-		t.Bandwidth = Bandwidth(link.Bandwidth)
+	own := &t.Link
+	name := "own link"
+	if own.Bandwidth == 0 || own.Name != "auto" {
+		own.Name, name = link.Name, link.Name
 	}
-	if t.Latency == fromProfile {
-		t.Latency = time.Duration(link.Latency * 1e9)
+	if own.Bandwidth == 0 {
+		own.Bandwidth = Bandwidth(link.Bandwidth)
+	}
+	if own.Latency == fromProfile {
+		own.Latency = time.Duration(link.Latency * 1e9)
 	}
 	mode := t.mode()
 	if t.Handover == fromProfile {
@@ -137,13 +146,13 @@ func (s *Scenario) split(pools []group) (*split, error) {
 	}
 	x := &split{
 		transfer: cluster.Transfer{
-			Mode: mode.mode, Latency: t.Latency, Handover: t.Handover, Lease: t.Lease, Heartbeats: t.Heartbeats,
+			Mode: mode.mode, Latency: own.Latency, Handover: t.Handover, Lease: t.Lease, Heartbeats: t.Heartbeats,
 			Layers: decode.Model.Layers, BlockBytes: travels(decode),
 		},
 		rule: s.Cluster.Remote.rule(), borrow: int64(s.Cluster.Remote.BorrowAbove),
 		about: metrics.Disaggregation{
 			Mode: t.Mode, TTFTDefinition: mode.ttft,
-			Link: fmt.Sprintf("%s, %.4g GB/s per GPU and direction, %v, %s", t.Link, float64(t.Bandwidth)/1e9, t.Latency, t.Sharing),
+			Link: fmt.Sprintf("%s, %.4g GB/s per GPU and direction, %v, %s", name, float64(own.Bandwidth)/1e9, own.Latency, t.Sharing),
 		},
 	}
 	if mode.mode != cluster.Pull && t.FirstToken == "prefill" {
@@ -153,7 +162,7 @@ func (s *Scenario) split(pools []group) (*split, error) {
 		x.transfer.Sharing = cluster.FIFO
 	}
 	for i, d := range []*hardware.Deployment{prefill, decode} {
-		x.bandwidth[i] = float64(t.Bandwidth) * float64(d.TP*d.PP)
+		x.bandwidth[i] = float64(own.Bandwidth) * float64(d.TP*d.PP)
 	}
 	if mode.mode != cluster.Pull {
 		pools[1].engine.Limits.ReservedDecodeTokens = t.ReservedDecodeTokens
@@ -195,7 +204,7 @@ func (s *Scenario) transferLink(m *Mistakes, pools []group) hardware.Link {
 		return l
 	}
 	nvlink := min(prefill.Device.Link.Bandwidth, decode.Device.Link.Bandwidth)
-	name := s.Cluster.Transfer.Link
+	name := s.Cluster.Transfer.Link.Name
 	if name == "auto" {
 		gpus := pools[0].gpus() + pools[1].gpus()
 		joined := func(l hardware.Link) bool { return l.GPUs == 0 || gpus <= l.GPUs }
@@ -231,5 +240,5 @@ func (r *Remote) rule() cluster.Rule {
 	case "length-or-load":
 		return cluster.ByLengthOrLoad{EffISLThreshold: r.EffISLThreshold, EffISLRatioThreshold: r.EffISLRatioThreshold}
 	}
-	return cluster.Always{}
+	return nil
 }

@@ -86,7 +86,7 @@ type Pool struct {
 	Router    Router
 }
 
-// Disaggregate returns a cluster without engines. Its methods Fetch and Began belong into their configurations.
+// Disaggregate returns a cluster without engines; the rule may be nil. Its methods Fetch and Began belong into their configurations.
 func Disaggregate(k *sim.Kernel, c Transfer, r Rule) *Disaggregated {
 	return &Disaggregated{kernel: k, c: c, rule: r, fabric: NewFabric(k, c.Sharing, c.Latency)}
 }
@@ -161,7 +161,7 @@ func (d *Disaggregated) route(r *workload.Request, done func(workload.Outcome)) 
 	if d.borrow(r, &p, &c, done) {
 		return
 	}
-	if !d.rule.Remote(d.ask(r, c.Replica)) {
+	if d.rule != nil && !d.rule.Remote(d.ask(r, c.Replica)) {
 		d.counts.Local++
 		d.alone(&d.decode, c, r, done)
 		return

@@ -60,7 +60,7 @@ type plant struct {
 func pair(m Mode) plant {
 	return plant{
 		transfer: Transfer{Mode: m, Latency: 5 * time.Microsecond, Lease: 30 * time.Second, Heartbeats: true, Layers: 32, BlockBytes: 16 * 131072},
-		rule:     Always{}, prefill: 1, decode: 1, blocks: [2]int{10_000, 10_000}, bandwidth: 50e9, caching: true,
+		prefill:  1, decode: 1, blocks: [2]int{10_000, 10_000}, bandwidth: 50e9, caching: true,
 	}
 }
 

@@ -25,7 +25,6 @@ type journey struct {
 	prompted     bool     // the leg has begun
 	prefilled    bool     // … and is over
 	kept         bool     // the leg's KV is there: it must be freed
-	expired      bool     // it was freed before it was asked for
 	placed       bool     // the second engine has memory for it …
 	landed       bool     // … and all its KV
 	gone         bool     // the client has its outcome
@@ -180,10 +179,7 @@ func (d *Disaggregated) journey() *journey {
 // ask gathers what a rule may look at.
 func (d *Disaggregated) ask(r *workload.Request, replica int) Question {
 	to := d.decode.replicas[replica]
-	q := Question{Tokens: int(r.Tokens)}
-	if to.Cache != nil {
-		q.Cached = to.Cache.Match(r.Prompt, int(r.Tokens)).Tokens
-	}
+	q := Question{Tokens: int(r.Tokens), Cached: to.Cache.Match(r.Prompt, int(r.Tokens)).Tokens}
 	_, q.DecodeWaiting = to.Scheduler.Load()
 	for _, p := range d.prefill.replicas {
 		running, _ := p.Scheduler.Load()

@@ -23,7 +23,6 @@ func (d *Disaggregated) expire(j *journey) {
 		return // it is being fetched
 	}
 	d.counts.Expired++
-	j.expired = true
 	d.free(j)
 	d.rest(j)
 }

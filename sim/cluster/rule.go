@@ -8,14 +8,9 @@ type Question struct {
 	DecodeWaiting  int // requests that wait at the decoding engine
 }
 
-// A Rule decides whether another engine computes a prompt, or the one that will decode does so itself.
+// A Rule decides whether another engine computes a prompt, or the one that will decode does so itself. Without one another
+// engine computes them all.
 type Rule interface{ Remote(Question) bool }
-
-// Always has another engine compute every prompt.
-type Always struct{}
-
-// Remote implements Rule.
-func (Always) Remote(Question) bool { return true }
 
 // ByLength is Dynamo's first rule (disaggregated router, 0.2): a prompt goes to another engine if more of it than
 // MaxLocalPrefillLength tokens is not cached, as long as fewer than MaxPrefillQueueSize requests wait there.

@@ -6,8 +6,8 @@ import (
 	"github.com/servesim/servesim/sim/workload"
 )
 
-// Disaggregation is what became of requests whose prompt one engine computes and another decodes. Times and parts are of the
-// measured ones that completed.
+// Disaggregation is what became of requests whose prompt one engine computes and another decodes. Times, parts and bytes are of
+// the measured ones that completed; how many requests went which way, and what expired, is of the whole run.
 type Disaggregation struct {
 	Mode string `json:"mode"`
 	Link string `json:"link"`
