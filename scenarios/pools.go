@@ -79,10 +79,9 @@ func (r *reader) pools() {
 	mentioned := false
 	for _, p := range c.pools() {
 		path := "cluster." + p.name
-		at, given := s.set[path]
-		none := given && !slices.ContainsFunc(fields, func(f field) bool { return strings.HasPrefix(f.path, path+".") && s.Explicit(f.path) })
-		if _, sized := s.set[join(path, "replicas")]; given && !sized && !none && at.file+at.origin != "" {
-			p.Replicas = 1
+		says := slices.ContainsFunc(fields, func(f field) bool { return strings.HasPrefix(f.path, path+".") && s.Explicit(f.path) })
+		if says && !s.Explicit(join(path, "replicas")) {
+			p.Replicas = max(p.Replicas, 1)
 		}
 		mentioned = mentioned || p.Replicas > 0
 	}
