@@ -7,12 +7,12 @@ import (
 
 // embeddedNames are the experiments that ship with the program, in the order in which to try them.
 var embeddedNames = []string{
-	"chat", "summarize", "conversation", "agent", "burst",
+	"chat", "summarize", "conversation", "agent", "burst", "replicas",
 	"quantization-fp16", "quantization-int8", "quantization-awq", "quantization-awq-fp8kv", "quantization-fp8",
 	"apart-1p1d", "apart-2-mixed", "apart-2p2d", "apart-4-mixed",
 }
 
-//go:embed chat.yaml summarize.yaml conversation.yaml agent.yaml burst.yaml quantization-*.yaml apart-*.yaml
+//go:embed chat.yaml summarize.yaml conversation.yaml agent.yaml burst.yaml replicas.yaml quantization-*.yaml apart-*.yaml
 var embeddedFiles embed.FS
 
 //go:embed azure-2023-conversation.csv.gz

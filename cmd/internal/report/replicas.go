@@ -70,7 +70,7 @@ func cards(r *scenarios.Result) string {
 		return times(max(m.GPU.Count, 1), r.Provenance.GPU)
 	}
 	for i := range kinds {
-		kinds[i] = times(n[i], kinds[i])
+		kinds[i] = fmt.Sprintf("%d × %s", n[i], kinds[i])
 	}
 	return strings.Join(kinds, " + ")
 }
