@@ -23,7 +23,11 @@ func (f *fleet) disaggregate(x *Experiment) error {
 	if f.options.Naive {
 		return errors.New("the reference engine keeps no KV for others: it cannot play engines that only prefill or decode")
 	}
-	f.halves = &halves{cluster.Disaggregate(f.kernel, x.split.transfer, x.split.rule), x.split}
+	rule := x.split.rule
+	if own := f.options.Remote; own != nil {
+		rule = own
+	}
+	f.halves = &halves{cluster.Disaggregate(f.kernel, x.split.transfer, rule), x.split}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servesim/servesim/sim/cluster"
 	"github.com/servesim/servesim/sim/metrics"
 )
 
@@ -291,5 +292,18 @@ func TestAnswersOfOneTokenNeverEnterTheDecodePool(t *testing.T) {
 	r := apart.with("workload={requests: 20, prompt: 1000, output: 1}").run(t)
 	if d := r.Disaggregation; d.Whole != 20 || d.Transfer.Count != 0 || r.Replicas[1].Steps != 0 || r.Requests.Completed != 20 {
 		t.Errorf("%+v", d)
+	}
+}
+
+// longerThan is a rule from outside.
+type longerThan int
+
+func (n longerThan) Remote(q cluster.Question) bool { return q.Tokens > int(n) }
+
+func TestARuleFromOutsideIsAValue(t *testing.T) {
+	x := apart.with("workload={requests: 100, rate: 10, prompt: {dist: uniform, mean: 1000, range_ratio: 0.5}, output: 10}").experiment(t)
+	d := mustRun(t, x, Options{Remote: longerThan(1000)}).Disaggregation
+	if d.Remote < 30 || d.Local < 30 || d.Remote+d.Local != 100 {
+		t.Errorf("%d and %d requests", d.Remote, d.Local)
 	}
 }

@@ -32,6 +32,8 @@ type Options struct {
 	Each []func(*cluster.Replica) engine.Hooks
 	// Router makes a router of the caller's own, in place of the scenario's.
 	Router func(*sim.Kernel) cluster.Router
+	// Remote is a rule of the caller's own for which prompts engines that only prefill compute, in place of the scenario's.
+	Remote cluster.Rule
 }
 
 // Run plays the workload against fresh engines. The same experiment gives the same bytes, whatever runs beside it.
