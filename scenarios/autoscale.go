@@ -96,7 +96,7 @@ func (a *Autoscale) scale() (cluster.Autoscale, error) {
 func (f *fleet) scale(x *Experiment) {
 	a, _ := x.Scenario.Cluster.Autoscale.scale()
 	f.cluster.Scale(f.kernel, a, func() *cluster.Replica {
-		r, err := f.replica(x, fmt.Sprintf("replica-%d", len(f.replicas)))
+		r, err := f.replica(&group{name: "replica", engine: x}, len(f.replicas))
 		if err != nil {
 			panic("scenarios: a replica could be built, and another like it could not: " + err.Error())
 		}

@@ -29,6 +29,7 @@ type Experiment struct {
 	cost    *hardware.Roofline
 	accepts *engine.Acceptance // of drafts; nil: there are none
 	groups  []group            // the engines that differ from this one
+	split   *split             // nil: prefill and decode have no engines of their own
 }
 
 // Build resolves the scenario into an experiment. The error, when there is one, is of type Mistakes.
@@ -40,6 +41,12 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 		return nil, err
 	}
 	groups, err := x.s.groups(shared)
+	var halves *split
+	if x.s.disaggregated() && err == nil {
+		if groups, err = x.s.pools(shared); err == nil {
+			halves, err = x.s.split(groups)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +59,17 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 	}
 	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), x.s.orderNotes(), e.Workload.Notes())
 	e.join(groups)
+	e.split = halves
 	return e, nil
 }
 
-// first resolves the first engine of the experiment: the scenario's own, or where all belong to groups, that of the first
+// first resolves the first engine of the experiment: the scenario's own, or where all belong to groups, that of the last
 // group.
 func (x *deployment) first(groups []group, shared *Shared) (*Experiment, error) {
 	if x.s.plain() > 0 {
 		return x.engine(shared)
 	}
-	e := *groups[0].engine
+	e := *groups[len(groups)-1].engine
 	e.Scenario = x.s
 	return &e, nil
 }

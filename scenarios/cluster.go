@@ -15,6 +15,10 @@ type Cluster struct {
 	Hop       time.Duration
 	Groups    []Group
 	Autoscale Autoscale
+
+	Prefill, Decode Pool // engines of their own for the two halves of the work
+	Transfer        Transfer
+	Remote          Remote
 }
 
 // A Group is replicas whose GPU or engine settings differ from the scenario's own.
@@ -50,6 +54,9 @@ func (g *Group) engines() int {
 
 // plain returns the number of engines that are as the scenario describes them.
 func (s *Scenario) plain() int {
+	if s.disaggregated() {
+		return 0
+	}
 	n, copies := 0, max(s.copies, 1)
 	for i := range s.Cluster.Groups {
 		n += s.Cluster.Groups[i].Replicas
@@ -64,7 +71,9 @@ func (s *Scenario) plain() int {
 }
 
 // several reports whether there is, or may be, more than one engine.
-func (s *Scenario) several() bool { return s.scales() || s.plain()+s.grouped() > 1 }
+func (s *Scenario) several() bool {
+	return s.scales() || s.plain()+s.grouped() > 1 || s.disaggregated()
+}
 
 // groupKeys are the keys of one item of cluster.groups.
 var groupKeys = []string{"name", "replicas", "gpu", "engine"}

@@ -116,6 +116,9 @@ func (s *Scenario) Map() Map {
 
 // shown returns the value of a field as the configuration gives it, and whether it does.
 func (s *Scenario) shown(f *field) (any, bool) {
+	if f.pool != nil {
+		return f.pool(s).shownBy(fieldAt(f.base), s)
+	}
 	given := s.Explicit(f.path)
 	if f.removed {
 		return true, given

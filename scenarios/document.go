@@ -297,6 +297,7 @@ func (d *Document) Scenario() (*Scenario, error) {
 	}
 	r.defaults()
 	r.groups()
+	r.pools()
 	r.autoscale()
 	r.meaning()
 	if err := r.mistakes.err(); err != nil {

@@ -10,6 +10,7 @@ var embeddedNames = []string{
 	"chat", "summarize", "conversation", "agent", "multiturn", "burst", "orders", "replicas",
 	"quantization-fp16", "quantization-int8", "quantization-awq", "quantization-awq-fp8kv", "quantization-fp8",
 	"speculation", "speculation-busy",
+	"apart-1p1d", "apart-2-mixed", "apart-2p2d", "apart-4-mixed",
 }
 
 //go:embed *.yaml

@@ -19,6 +19,9 @@ type field struct {
 	limit   limit
 	file    bool // the name of a file, relative to the scenario's own
 	removed bool // vLLM has it no more: any value is read over
+
+	base string                // the field in whose place it stands for the engines of a pool
+	pool func(*Scenario) *Pool // … of which
 }
 
 // A word stands for a value: "auto", "none", "inf".
@@ -67,7 +70,9 @@ type section struct {
 	doc   string
 }
 
-var sections = []section{
+var sections = slices.Concat(oneEngine, poolSections("cluster.prefill", "prefill"), poolSections("cluster.decode", "decode"), aroundEngines)
+
+var oneEngine = []section{
 	{path: "hardware", doc: "What one engine runs on."},
 	{path: "hardware.gpu", short: "name", doc: "A GPU by name, or the columns of a card of your own (a known name: its columns, with those given replaced)."},
 	{path: "hardware.internode", short: "name", doc: "The link between nodes: a name, or bandwidth and latency."},
@@ -80,9 +85,12 @@ var sections = []section{
 	{path: "scheduler.predictor", short: "name", doc: "What the order of the queue knows of the lengths of answers."},
 	{path: "cluster", doc: "Several engines."},
 	{path: "cluster.autoscale", none: true, doc: "Replicas that are started and stopped as the load asks for them."},
-	{path: "cluster.prefill", later: true, doc: "A pool of engines that only prefill."},
-	{path: "cluster.decode", later: true, doc: "A pool of engines that only decode."},
-	{path: "cluster.transfer", later: true, doc: "How KV travels between the pools."},
+}
+
+var aroundEngines = []section{
+	{path: "cluster.transfer", short: "mode", doc: "How KV travels between the pools."},
+	{path: "cluster.transfer.link", short: "name", doc: "The link between the engines: a name, or bandwidth and latency."},
+	{path: "cluster.remote", short: "policy", doc: "Which prompts are computed by the engines that prefill."},
 	{path: "frontend", doc: "What stands between the client and the engine."},
 	{path: "workload", doc: "The load, as a benchmark client makes it."},
 	{path: "workload.arrivals", short: "name", doc: "When requests arrive."},
@@ -96,7 +104,10 @@ var sections = []section{
 }
 
 // fields is the whole table in the order of a scenario file.
-var fields = slices.Concat(generalFields, hardwareFields, engineFields(), schedulerFields(), orderFields, serverFields, autoscaleFields, frontendFields, workloadFields,
+var fields = slices.Concat(generalFields, hardwareFields, engineFields(), schedulerFields(), orderFields, serverFields, autoscaleFields,
+	poolFields("cluster.prefill", func(s *Scenario) *Pool { return &s.Cluster.Prefill }),
+	poolFields("cluster.decode", func(s *Scenario) *Pool { return &s.Cluster.Decode }),
+	transferFields, frontendFields, workloadFields,
 	lengthFields("workload.prompt", func(s *Scenario) *Length { return &s.Workload.Prompt }, "Without the whole section: lognormal, mean 512, p99 2048"),
 	lengthFields("workload.output", func(s *Scenario) *Length { return &s.Workload.Output }, "Without the whole section: lognormal, mean 200, p99 900"),
 	loadFields,

@@ -2,6 +2,8 @@ package scenarios
 
 import "github.com/servesim/servesim/sim/cluster"
 
+func routerNames() []string { return cluster.Names() }
+
 var (
 	autoWord = []word{{"auto", 0}}
 	noneWord = []word{{"none", 0}}
@@ -57,6 +59,7 @@ var serverFields = []field{
 	{path: "cluster.groups", into: func(s *Scenario) any { return &s.Cluster.Groups }, doc: "Replicas that differ from hardware.gpu and engine: a list of {name, replicas, gpu, engine}; what a group leaves out is as above."},
 }
 
+// frontendFields are what stands between the client and the engine.
 var frontendFields = []field{
 	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},
 	{path: "frontend.per_request", into: func(s *Scenario) any { return &s.Frontend.PerRequest }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each request, before its prompt: HTTP, chat template. Other requests wait for it. auto = as the engine profile has it, here and below."},

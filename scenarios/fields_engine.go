@@ -4,7 +4,7 @@ import "math"
 
 var inf = math.Inf(1)
 
-var laterSchedulers = []string{"disaggregated", "prefill-first", "decode-first"}
+var laterSchedulers = []string{"prefill-first", "decode-first"}
 
 // longestThatFits stands for max_model_len: auto.
 const longestThatFits = -1

@@ -18,7 +18,7 @@ func SchedulerNames() []string {
 // schedulerFields are the settings that single policies know; which is which stands in the table of knobs.
 func schedulerFields() []field {
 	return []field{
-		{path: "scheduler.name", into: func(s *Scenario) any { return &s.Scheduler.Name }, choices: SchedulerNames(), planned: laterSchedulers, doc: "Left out: the engine profile's own (chunked; continuous before V1)."},
+		{path: "scheduler.name", into: func(s *Scenario) any { return &s.Scheduler.Name }, choices: append(SchedulerNames(), "disaggregated"), planned: laterSchedulers, doc: "Left out: the engine profile's own (chunked; continuous before V1). disaggregated = chunked on two pools of engines, one that prefills and one that decodes."},
 		{path: "scheduler.max_batch", into: func(s *Scenario) any { return &s.Scheduler.MaxBatch }, def: "32", limit: atLeastOne, doc: "static: requests in a batch."},
 		{path: "scheduler.timeout", into: func(s *Scenario) any { return &s.Scheduler.Timeout }, def: "50ms", limit: notNegative, doc: "static: how long the oldest request waits for the batch to fill (Triton's max_queue_delay_microseconds)."},
 		{path: "scheduler.pad_to", into: func(s *Scenario) any { return &s.Scheduler.PadTo }, def: "0", limit: notNegative, doc: "static: prompts are padded to the longest of the batch and at least to this, in tokens."},

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -25,6 +26,7 @@ type fleet struct {
 	replicas []*cluster.Replica
 	shared   map[*Experiment]farTier // the remote stores, by the engines that share them
 	cluster  *cluster.Cluster        // nil: one engine needs no router
+	halves   *halves                 // nil: prefill and decode have no engines of their own
 }
 
 // build makes the replicas of every group of the experiment.
@@ -32,9 +34,12 @@ func (f *fleet) build(x *Experiment) error {
 	if f.options.Memory != nil && x.Scenario.several() {
 		return errors.New("a pool that earlier runs have warmed is for one engine")
 	}
+	if err := f.disaggregate(x); err != nil {
+		return err
+	}
 	for g := range x.all() {
 		for i := range g.replicas {
-			r, err := f.replica(g.engine, g.member(i))
+			r, err := f.replica(g, i)
 			if err != nil {
 				return err
 			}
@@ -49,12 +54,11 @@ func (f *fleet) server(x *Experiment) workload.Server {
 	if !x.Scenario.several() {
 		return f.replicas[0].Engine
 	}
-	router := f.options.Router
-	if router == nil {
-		policy, _ := cluster.Find(x.Scenario.Cluster.Router)
-		router = policy.New
+	if f.halves != nil {
+		f.halves.attach(x, f.replicas, func(p *Pool) func(*sim.Kernel) cluster.Router { return f.router(x, p.Router) }, f.kernel)
+		return f.halves
 	}
-	f.cluster = cluster.New(f.replicas, router(f.kernel))
+	f.cluster = cluster.New(f.replicas, f.router(x, "")(f.kernel))
 	f.cluster.Delay(f.kernel, x.Scenario.Cluster.Hop)
 	if x.Scenario.scales() {
 		f.scale(x)
@@ -62,9 +66,18 @@ func (f *fleet) server(x *Experiment) workload.Server {
 	return f.cluster
 }
 
-// replica makes one engine as x describes it: its pool, its scheduler, and whoever watches them.
-func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
-	o := f.options
+// router returns the caller's router, or that of a name, or the scenario's own.
+func (f *fleet) router(x *Experiment, name string) func(*sim.Kernel) cluster.Router {
+	if f.options.Router != nil {
+		return f.options.Router
+	}
+	policy, _ := cluster.Find(cmp.Or(name, x.Scenario.Cluster.Router))
+	return policy.New
+}
+
+// replica makes the i-th engine of a group: its pool, its scheduler, and whoever watches them.
+func (f *fleet) replica(g *group, i int) (*cluster.Replica, error) {
+	x, name, o := g.engine, g.member(i), f.options
 	far := f.far(x)
 	cache, err := x.memory(o, far)
 	if err != nil {
@@ -85,14 +98,18 @@ func (f *fleet) replica(x *Experiment, name string) (*cluster.Replica, error) {
 	hooks := watchBoth(f.recorder.Watch(watched), mine)
 	named := hooks.TokenOut != nil || mine.Planned != nil || mine.Ran != nil // somebody wants to see every sequence in every plan
 	r.Scheduler = x.policy(o, cache, named)
-	r.Engine = engine.New(f.kernel, engine.Config{
+	c := engine.Config{
 		Scheduler: r.Scheduler, Cost: x.cost,
 		Predict: f.predict, InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, x.room(tokens)) },
 		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
 		Frontend: x.frontend(), Host: x.host(far), Hooks: hooks, Check: o.Check, Acceptance: x.accepts,
-	})
+	}
+	if f.halves != nil {
+		f.halves.connect(&c, g, i, f.recorder)
+	}
+	r.Engine = engine.New(f.kernel, c)
 	return r, nil
 }
 
@@ -114,6 +131,9 @@ func (x *Experiment) watched(r *cluster.Replica) metrics.Engine {
 
 // err reports why an engine stopped, or what the router lost.
 func (f *fleet) err() error {
+	if f.halves != nil {
+		return f.halves.Err()
+	}
 	if f.cluster != nil {
 		return f.cluster.Err()
 	}

@@ -66,11 +66,22 @@ var knobs = []knob{
 	{"scheduler.schedule_policy", unless(func(s *Scenario) bool { return s.Engine.SchedulingPolicy != "priority" }, "beside scheduling_policy: priority")},
 
 	{"cluster.router", unless((*Scenario).several, "with one engine")},
+	{"cluster.replicas", unless(func(s *Scenario) bool { return !s.disaggregated() }, "beside engines that only prefill or decode (cluster.prefill, cluster.decode)")},
+	{"cluster.transfer.", unless((*Scenario).disaggregated, underOneRoof)},
+	{"cluster.remote.", unless((*Scenario).disaggregated, underOneRoof)},
+	{"cluster.transfer.lease", unless(pulls, "where engines push: nothing is kept for anybody who does not wait for it")},
+	{"cluster.transfer.heartbeats", unless(pulls, "where engines push: nothing is kept for anybody who does not wait for it")},
+	{"cluster.transfer.first_token", unless(func(s *Scenario) bool { return !pulls(s) }, "where engines pull: the prefill's token is thrown away")},
+	{"cluster.transfer.reserved_decode_tokens", unless(func(s *Scenario) bool { return !pulls(s) }, "where engines pull, which takes memory for more than the prompt on trust")},
+	{"cluster.remote.max_local_prefill_length", unless(remotePolicy("length"), "without cluster.remote.policy: length")},
+	{"cluster.remote.max_prefill_queue_size", unless(remotePolicy("length"), "without cluster.remote.policy: length")},
+	{"cluster.remote.eff_isl_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
+	{"cluster.remote.eff_isl_ratio_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
 	{"cluster.hop", unless((*Scenario).several, "with one engine")},
 	{"cluster.autoscale.", unless((*Scenario).scales, "without autoscaling")},
 
-	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode }, "while all GPUs are on one node")},
-	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
+	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode || s.disaggregated() }, "while all GPUs are on one node")},
+	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 || s.disaggregated() }, "with one GPU")},
 
 	{"workload.rate", unless(arrivalsAre("poisson", "constant", "gamma", "trace"), "when all requests are sent at once or clients wait for their answers")},
 	{"workload.arrivals.burstiness", unless(arrivalsAre("gamma"), "without gamma arrivals")},
@@ -103,6 +114,14 @@ func silent(s *Scenario) bool { return !s.speculates() }
 
 // drafts reports whether a network drafts, if anything does.
 func drafts(s *Scenario) bool { return silent(s) || s.Engine.SpeculativeConfig.Method != ngram }
+
+const underOneRoof = "without engines that only prefill or decode (cluster.prefill, cluster.decode)"
+
+func pulls(s *Scenario) bool { return s.Cluster.Transfer.Mode == "pull" }
+
+func remotePolicy(name string) func(*Scenario) bool {
+	return func(s *Scenario) bool { return s.Cluster.Remote.Policy == name }
+}
 
 // apiCosts reports whether the API processes have anything to share.
 func apiCosts(s *Scenario) bool {
@@ -154,10 +173,15 @@ func (s *Scenario) idle(path string) string {
 
 // idleWarnings remarks upon every setting that was given and does nothing, in the order of the table.
 func (s *Scenario) idleWarnings() []string {
+	return s.idleWarningsOf(func(string) bool { return true })
+}
+
+// idleWarningsOf remarks upon some of them.
+func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 	var warnings []string
 	for i := range fields {
 		f := &fields[i]
-		if !s.Explicit(f.path) || f.into == nil {
+		if !s.Explicit(f.path) || f.into == nil || !wanted(f.path) {
 			continue
 		}
 		if why := s.idle(f.path); why != "" {
@@ -165,7 +189,7 @@ func (s *Scenario) idleWarnings() []string {
 		}
 	}
 	for _, r := range removedFlags {
-		if s.Explicit("engine."+r.key()) && !(r.V0 && s.Scheduler.Name == "continuous") {
+		if s.Explicit("engine."+r.key()) && wanted("engine."+r.key()) && !(r.V0 && s.Scheduler.Name == "continuous") {
 			warnings = append(warnings, r.Warning())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 // TestEveryKnobThatDoesNothingSaysSo sets each knob of the table where it is idle, and where it acts.
 func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
+	layerwise := "cluster={prefill: {replicas: 1}, transfer: layerwise}"
 	trace := "workload={arrivals: {name: trace, file: azure-2023-conversation}}"
 	for _, c := range []struct{ setting, idle, acts string }{
 		{"engine.max_num_batched_tokens=4096", "scheduler=static", "scheduler=continuous"},
@@ -51,6 +52,19 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"scheduler.timeout=3s", "scheduler.name=chunked", "scheduler.name=static"},
 		{"scheduler.pad_to=3", "scheduler.name=chunked", "scheduler.name=static"},
 		{"scheduler.early_exit=true", "scheduler.name=chunked", "scheduler.name=static"},
+		{"cluster.router=random", "cluster.replicas=1", "scheduler=disaggregated"},
+		{"cluster.replicas=3", "cluster={prefill: {replicas: 1}}", ""},
+		{"cluster.transfer.link.name=pcie", "", "scheduler=disaggregated"},
+		{"cluster.remote.policy=length", "", "scheduler=disaggregated"},
+		{"cluster.transfer.lease=3s", layerwise, "scheduler=disaggregated"},
+		{"cluster.transfer.heartbeats=false", layerwise, "scheduler=disaggregated"},
+		{"cluster.transfer.first_token=prefill", "scheduler=disaggregated", layerwise},
+		{"cluster.transfer.reserved_decode_tokens=9", "scheduler=disaggregated", layerwise},
+		{"cluster.remote.max_local_prefill_length=9", layerwise, "cluster={prefill: {replicas: 1}, remote: length}"},
+		{"cluster.remote.max_prefill_queue_size=9", layerwise, "cluster={prefill: {replicas: 1}, remote: length}"},
+		{"cluster.remote.eff_isl_threshold=9", layerwise, "cluster={prefill: {replicas: 1}, remote: length-or-load}"},
+		{"cluster.remote.eff_isl_ratio_threshold=0.9", layerwise, "cluster={prefill: {replicas: 1}, remote: length-or-load}"},
+		{"hardware.gpus_per_node=4", "engine.tensor_parallel_size=1", "scheduler=disaggregated"},
 		{"hardware.internode.name=ib-hdr", "engine.tensor_parallel_size=2", "engine.tensor_parallel_size=16"},
 		{"hardware.gpus_per_node=4", "engine.tensor_parallel_size=1", "engine.tensor_parallel_size=8"},
 		{"workload.rate=3", "workload.arrivals=burst", "workload.arrivals=gamma"},

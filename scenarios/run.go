@@ -36,6 +36,8 @@ type Options struct {
 	Each []func(*cluster.Replica) engine.Hooks
 	// Router makes a router of the caller's own, in place of the scenario's.
 	Router func(*sim.Kernel) cluster.Router
+	// Remote is a rule of the caller's own for which prompts engines that only prefill compute, in place of the scenario's.
+	Remote cluster.Rule
 }
 
 // Run plays the workload against fresh engines. The same experiment gives the same bytes, whatever runs beside it.
@@ -49,7 +51,7 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	recorder := metrics.New(metrics.Config{
 		SLO: s.SLO.targets(), Classes: s.classes(), Clients: len(x.Workload.Clients) > 1 || x.Workload.Trace.Clients(),
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
-		Percentiles: o.Percentiles, Rows: o.Requests, Several: s.several(),
+		Percentiles: o.Percentiles, Rows: o.Requests, Several: s.several(), Disaggregation: x.split.told(),
 	})
 	f := fleet{kernel: k, options: &o, recorder: recorder, predict: x.predictor(&o, k.Rand), hooks: o.hooks(recorder, load.Requests())}
 	if err := f.build(x); err != nil {
@@ -62,7 +64,11 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	if err := recorder.Flush(); err != nil {
 		return nil, fmt.Errorf("the rows of requests could not be written: %w", err)
 	}
-	return x.result(recorder.Report(k.Now()), f.behind()), nil
+	report := recorder.Report(k.Now())
+	if f.halves != nil {
+		f.halves.tell(report.Disaggregation)
+	}
+	return x.result(report, f.behind()), nil
 }
 
 // targets returns them as they are measured.
@@ -100,10 +106,15 @@ func (x *Experiment) play(ctx context.Context, k *sim.Kernel, f *fleet) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	if until == sim.Never {
-		return k.Check()
+	if until != sim.Never {
+		return nil
 	}
-	return nil
+	if f.halves != nil {
+		if err := f.halves.AtRest(); err != nil {
+			return err
+		}
+	}
+	return k.Check()
 }
 
 func (x *Experiment) result(report metrics.Report, behind time.Duration) *Result {

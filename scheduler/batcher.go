@@ -44,9 +44,11 @@ type batcher struct {
 
 	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
 
-	swap  swap
-	moved Moved    // not charged to a step yet
-	known [2]int64 // of the blocks that the cache has ever copied down, and farther: those accounted for, or copied for an engine before
+	swap    swap
+	moved   Moved    // not charged to a step yet
+	known   [2]int64 // of the blocks that the cache has ever copied down, and farther: those accounted for, or copied for an engine before
+	held    int      // sequences on hold
+	fetches bool     // KV has been fetched from a peer
 
 	recycled []*Plan
 	idle     Plan  // the empty one
@@ -243,7 +245,7 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 		if stale {
 			s.Stale -= w.Tokens
 		}
-		if !w.Samples || s.State == Gone {
+		if !w.Samples || s.State >= Gone {
 			continue
 		}
 		s.Out++

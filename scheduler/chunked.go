@@ -33,8 +33,10 @@ func (c *chunked) Plan(now sim.Time) *Plan {
 	if len(p.Preempted) == 0 {
 		c.admit(p, c.enter)
 	}
-	if c.tier != nil {
+	if c.tier != nil || c.fetches {
 		c.unblock(p)
+	}
+	if c.tier != nil {
 		c.count()
 	}
 	c.enlist(p)
@@ -46,6 +48,9 @@ func (c *chunked) Plan(now sim.Time) *Plan {
 func (c *chunked) let(p *Plan, s *Seq) bool {
 	if s.State == Loaded {
 		return c.board(p, s)
+	}
+	if s.Remote && s.State == Waiting {
+		return c.fetch(p, s)
 	}
 	known := s.Known()
 	hit := c.match(s)

@@ -7,7 +7,7 @@ import (
 
 // Check reports the first violated invariant by name, or nil. It walks everything.
 func (b *batcher) Check() error {
-	for _, check := range []func() error{b.checkSeats, b.checkStates, b.checkProgress, b.checkBudget, b.checkReservation, b.checkCohort, b.checkSwap, b.checkCache} {
+	for _, check := range []func() error{b.checkSeats, b.checkStates, b.checkProgress, b.checkBudget, b.checkReservation, b.checkCohort, b.checkSwap, b.checkHeld, b.checkCache} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -152,6 +152,17 @@ func (b *batcher) checkSwap() error {
 	}
 	if used != b.swap.used || used > b.swap.space {
 		return fmt.Errorf("scheduler: swap: %d blocks are swapped out, counted as %d, %d fit", used, b.swap.used, b.swap.space)
+	}
+	return nil
+}
+
+// Held: memory is in use only while somebody runs, loads, has loaded, or is on hold.
+func (b *batcher) checkHeld() error {
+	if len(b.running) > 0 || b.held > 0 || b.skipped.len() > 0 {
+		return nil
+	}
+	if n := b.cache.Usage().Held; n > 0 {
+		return fmt.Errorf("scheduler: held: nobody has any memory, but %d blocks are in use", n)
 	}
 	return nil
 }

@@ -66,7 +66,12 @@ func (c *chunked) Ready(s *Seq, tokens int) {
 	if s.State != Loading {
 		return
 	}
-	s.State, s.Computed = Loaded, min(s.Computed, int32(tokens))
+	s.State = Loaded
+	if s.fetched() {
+		s.arrive(tokens)
+	} else {
+		s.Computed = min(s.Computed, int32(tokens))
+	}
 	c.cache.Know(s.ID, int(s.Computed))
 }
 
@@ -85,7 +90,7 @@ func (c *chunked) board(p *Plan, s *Seq) bool {
 	if need+c.keep() > c.cache.Usage().Available() || !c.cache.Grow(s.ID, int(tokens), int(known)) {
 		return false
 	}
-	s.State, s.fill = Running, known
+	s.State, s.fill = Running, s.owes(known)
 	c.settle(s, tokens, c.slide(s))
 	c.place(p, s, n)
 	p.Admitted = append(p.Admitted, s)

@@ -17,6 +17,7 @@ const (
 	Loaded    // waiting, with memory whose KV has arrived
 	Swapped   // preempted with its KV, which waits in the host's memory
 	Gone      // dropped
+	Held      // dropped, but for its memory: a peer has yet to fetch what it holds
 )
 
 // A Seq is a request as a scheduler may know it. The true output length is not in it: a policy cannot peek. It knows
@@ -33,6 +34,8 @@ type Seq struct {
 	Arrival   sim.Time
 	Order     int64 // breaks ties of arrival: lower came first
 	Guess     int32 // predicted output tokens; 0: no prediction
+	Remote    bool  // a peer has computed its prompt: the KV is to be fetched
+	Given     int32 // output tokens that come with it
 
 	// Notes are the order's own: what it wants to remember of the sequence. They begin as zeros.
 	Notes [3]int64
@@ -104,6 +107,7 @@ type Load struct {
 	Tokens int32 // leading tokens of the sequence that will have KV then
 	Blocks int32 // that travel
 	Far    int32 // of which come from the farther tier
+	Remote bool  // from a peer, not from a lower tier
 }
 
 // Moved counts the blocks that the steps so far have not been charged for.
@@ -183,6 +187,7 @@ type Limits struct {
 	Order                     Order   // who comes first; nil: first come, first served
 	AsyncScheduling           bool    // plan a step before the outputs of the one before are known
 	PipelineStages            int     // a sequence decodes at most once in so many steps; 0 and 1: every step
+	ReservedDecodeTokens      int     // memory for so many tokens of each sequence stays free when a prompt is fetched from a peer (SGLang)
 	SwapBlocks                int     // blocks of host memory for preempted sequences (continuous); 0: they are computed again
 	Window                    hardware.Window
 	Speculation               Speculation // chunked only

@@ -56,7 +56,7 @@ func knobs() []knob {
 		{"speculative-config", "JSON", "engine.speculative_config", "speculative decoding, e.g. '{\"method\": \"eagle3\", \"num_speculative_tokens\": 3, \"acceptance\": 0.7}'"},
 		{"preemption-mode", "MODE", "engine.preemption_mode", "recompute or swap (vLLM V0: --scheduler continuous)"},
 		{"swap-space", "GIB", "engine.swap_space", "host memory to swap to, per GPU (vLLM V0)"},
-		{"scheduler", "NAME", "scheduler", "who runs next: " + strings.Join(scenarios.SchedulerNames(), ", ")},
+		{"scheduler", "NAME", "scheduler", "who runs next: " + strings.Join(scenarios.SchedulerNames(), ", ") + "; disaggregated: chunked, prefill and decode apart"},
 		{"chunked-prefill-size", "N", "scheduler.chunked_prefill_size", "most tokens of prompts in a step; -1: prompts are not split (SGLang: --scheduler sglang)"},
 		{"max-prefill-tokens", "N", "scheduler.max_prefill_tokens", "the same, beside it (SGLang)"},
 		{"schedule-policy", "NAME", "scheduler.schedule_policy", "fcfs or lpm, longest prefix match (SGLang)"},
@@ -64,6 +64,8 @@ func knobs() []knob {
 		{"enable-mixed-chunk", "", "scheduler.enable_mixed_chunk", "decodes go along with prompts (SGLang)"},
 		{"replicas", "N", "cluster.replicas", "engines that share the load"},
 		{"router", "NAME", "cluster.router", "which engine a request goes to: " + strings.Join(cluster.Names(), ", ")},
+		{"prefill-replicas", "N", "cluster.prefill.replicas", "engines that only prefill"},
+		{"decode-replicas", "N", "cluster.decode.replicas", "engines that only decode"},
 		{"engine-profile", "NAME", "engine.profile", "engine version whose defaults and host times apply (vllm-v1: newest)"},
 		{"profile", "FILE", "overlay", "constants of your own machine, from servesim calibrate: `FILE`"},
 		{"request-rate", "RATE", "workload.rate", "requests per second; inf: all at once"},
@@ -177,7 +179,7 @@ func complete(c *cobra.Command) {
 	}
 	offer("model", func() []string { return described(models()) })
 	offer("gpu", func() []string { return described(gpus()) })
-	offer("scheduler", scenarios.SchedulerNames)
+	offer("scheduler", func() []string { return append(scenarios.SchedulerNames(), "disaggregated") })
 	offer("router", cluster.Names)
 	offer("format", func() []string { return formats() })
 }

@@ -30,8 +30,6 @@ func laterFlags() []later {
 		{"max-cudagraph-capture-size", "N", "largest CUDA graph (use --cudagraph-capture-sizes)", nil},
 		{"self-timed", "", "replay at the times of the trace", []string{"true"}},
 		{"hf-overrides", "JSON", "changes to the model's config.json", []string{"", "{}"}},
-		{"prefill-replicas", "N", "engines that only prefill", []string{"0"}},
-		{"decode-replicas", "N", "engines that only decode", []string{"0"}},
 		{"ramp-up-strategy", "NAME", "linear or exponential growth of the rate", []string{"", "none"}},
 		{"ramp-up-start-rps", "N", "rate at the first request", nil},
 		{"ramp-up-end-rps", "N", "rate at the last request", nil},

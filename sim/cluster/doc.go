@@ -4,6 +4,17 @@
 // to one [Replica], which the [Router] picks at the instant of its arrival; from then on it is that engine's affair. All
 // engines live on one kernel, so that the events of all of them are in one order.
 //
+// # Prefill and decode apart
+//
+// [Disaggregated] is a cluster of two pools, and may have two engines share a request: one computes the prompt, the other
+// decodes, and the KV travels over a [Fabric]. The request is one life, at the engine that decodes; the other has a leg of it
+// of which clients and their observers know nothing. How the two meet depends on the mode:
+//
+//	pull    prefill ─► hand-over ─► memory there ─► transfer ─► one position again ─► first token
+//	push    memory there ─► prefill, transfer beside it ─► rest of the transfer ─► hand-over ─► first token
+//
+// KV stays where it was computed until it has been fetched. That is what holds up prefills when decoding engines are full.
+//
 // # What a router may know
 //
 // What a real one can: the request as its client sent it, never how long its answer will be; the requests and tokens it

@@ -43,6 +43,12 @@ type Config struct {
 	Frontend Frontend
 	Host     Host
 	Hooks    Hooks
+	Legs     Hooks // hear of the parts of requests that are computed here for other engines; Ran, Planned and Gap of it are not called
+	// Began is told of every step with chunks of prompts in it, when the device is to take it up and when its tokens will be known.
+	Began func(start, end sim.Time, p *scheduler.Plan)
+	// Fetch is told that a request whose prompt another engine has computed has got the memory for it: the transfer may
+	// begin. It ends with Landed.
+	Fetch func(now sim.Time, t Ticket, l *scheduler.Load)
 	// Check makes the engine verify its invariants after every step; a violation panics with the invariant's name.
 	Check bool
 }

@@ -115,18 +115,18 @@ func (e *Engine) emit(l *life, at sim.Time, number int64) {
 	now := e.kernel.Now()
 	if l.Emitted == 1 {
 		l.First = at
-		if h := e.c.Hooks.FirstOut; h != nil {
+		if h := e.hooks(l).FirstOut; h != nil {
 			h(now, &l.Life)
 		}
 	} else if l.lost > 0 && number > l.lost {
-		if h := e.c.Hooks.Resumed; h != nil {
+		if h := e.hooks(l).Resumed; h != nil {
 			h(now, &l.Life)
 		}
 	}
 	if number > l.lost {
 		l.lost = 0
 	}
-	if h := e.c.Hooks.TokenOut; h != nil {
+	if h := e.hooks(l).TokenOut; h != nil {
 		h(now, &l.Life)
 	}
 	if l.Emitted == l.want {

@@ -38,6 +38,11 @@
 // engine draws how many of them were right and writes it into the plan's row: the scheduler keeps the KV of those and takes
 // the rest back, and the answer goes on by one token more. They reach the client in one chunk. See [Acceptance].
 //
+// # Engines that share a request
+//
+// An engine may compute a prompt for another one, or decode what another one has prefilled; see Ticket. What travels, and
+// when, is not its business: it tells when memory for it is there (Config.Fetch), and is told when the KV is (Landed).
+//
 // # Who knows what
 //
 // The true length of an answer lives here and nowhere else: the scheduler learns that a sequence has ended only when

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/servesim/servesim/hardware"
@@ -49,8 +48,15 @@ type Engine struct {
 	alarm   sim.Timer // set while asleep, for alarmAt
 	alarmAt sim.Time
 	wake    sim.Time // when the scheduler wants to be asked again
-	looping func()   // the loop method, bound once
-	landing func()   // the land method, bound once
+
+	holder   scheduler.Holder // nil: the scheduler cannot keep memory for peers
+	strays   []stray          // loads from peers that are over, not yet reported to the scheduler
+	released []*life          // on hold, to be given back at the next turn
+	fetching int              // loads from peers under way
+	holds    int              // lives on hold
+
+	looping func() // the loop method, bound once
+	landing func() // the land method, bound once
 
 	counts Counts
 	err    error
@@ -70,6 +76,7 @@ func New(k *sim.Kernel, c Config) *Engine {
 	}
 	e.loader, _ = c.Scheduler.(scheduler.Loader)
 	e.lockstep, _ = c.Cost.(hardware.LockstepModel)
+	e.holder, _ = c.Scheduler.(scheduler.Holder)
 	e.looping, e.landing = e.loop, e.land
 	if len(e.stages) == 1 {
 		e.coaster, _ = c.Scheduler.(scheduler.Coaster)
@@ -93,28 +100,9 @@ func (e *Engine) Err() error { return e.err }
 
 // Submit takes a request from a client. A request that can never be served is refused at once.
 func (e *Engine) Submit(r *workload.Request, done func(workload.Outcome)) {
-	now := e.kernel.Now()
-	e.counts.Submitted++
-	l := e.begin(r, done)
-	l.Queued = e.desk.tokenise(now, r.Tokens).Add(e.c.Frontend.Ingress)
-	if h := e.c.Hooks.Arrived; h != nil {
-		h(now, &l.Life)
+	if l := e.open(r, done, opening{queued: e.Greet(r.Tokens)}); !l.ended {
+		e.enqueue(l)
 	}
-	if reason := e.refuse(l); reason != "" {
-		e.end(l, workload.Outcome{Status: workload.Rejected, Reason: reason, At: now})
-		e.retire(l)
-		return
-	}
-	if r.Timeout > 0 {
-		// The client's patience begins when it sends, which may be before the request is here.
-		l.timer = e.kernel.At(max(now, r.Arrival.Add(r.Timeout)), sim.Arrive, func() { e.abort(l) })
-	}
-	at := len(e.inbox)
-	for at > 0 && e.inbox[at-1].Queued > l.Queued {
-		at-- // a short prompt overtakes a long one that another process tokenises
-	}
-	e.inbox = slices.Insert(e.inbox, at, l)
-	e.wakeAt(l.Queued)
 }
 
 // refuse says why a request can never be served, or "". The first checks are those of vLLM's API server, which answers

@@ -22,6 +22,7 @@ type Life struct {
 	Started   bool
 	Slot      int32 // small, dense, reused after the life ends: an index for observers' own arrays
 	Outcome   workload.Outcome
+	Journey   *Journey // nil: one engine does it all
 }
 
 // A Ran tells observers about a step that has just completed.

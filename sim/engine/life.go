@@ -25,6 +25,11 @@ type life struct {
 	lost   int64         // plans made when it was last preempted; 0: not since its newest token
 	queued bool          // the scheduler holds the sequence
 	ended  bool          // the client has its outcome
+
+	leg      bool // a part of a request, computed here for another engine
+	keep     bool // its memory stays when it is over
+	fetching bool // its prompt's KV is on its way from a peer
+	onHold   bool // it is over, and its memory stays
 }
 
 type peg = sim.Peg[life]
@@ -71,7 +76,7 @@ func (e *Engine) end(l *life, o workload.Outcome) {
 	}
 	l.ended, l.Outcome = true, o
 	l.timer.Cancel()
-	if h := e.c.Hooks.Finished; h != nil {
+	if h := e.hooks(l).Finished; h != nil {
 		h(e.kernel.Now(), &l.Life)
 	}
 	if l.done != nil {
@@ -87,6 +92,9 @@ type retirement struct {
 
 // drop takes an ended life out of the scheduler.
 func (e *Engine) drop(l *life) {
+	if e.hold(l) {
+		return
+	}
 	if l.queued {
 		e.forgetLoad(&l.seq)
 		e.c.Scheduler.Drop(&l.seq)

@@ -22,7 +22,12 @@ type arrival struct {
 //
 // but not before what comes from farther away has come to the host, by a link that it may share with other engines.
 func (e *Engine) startLoads(p *scheduler.Plan, now sim.Time) {
-	for _, l := range p.Loads {
+	for i := range p.Loads {
+		l := &p.Loads[i]
+		if l.Remote {
+			e.fetch(now, l)
+			continue
+		}
 		e.linkFree = max(e.linkFree, now).Add(time.Duration(l.Blocks) * e.c.Host.Block)
 		at := e.linkFree
 		if far := e.c.Host.Far; far != nil && l.Far > 0 {
@@ -68,7 +73,9 @@ func (h *Host) charge(c *hardware.Cost, p *scheduler.Plan) {
 	}
 	n := p.Stored
 	for _, l := range p.Loads {
-		n += int(l.Blocks)
+		if !l.Remote {
+			n += int(l.Blocks)
+		}
 	}
 	if n == 0 {
 		return

@@ -83,6 +83,7 @@ func (e *Engine) fill(now sim.Time) bool {
 // drain moves what has arrived into the scheduler's queue and takes out what clients have given up.
 func (e *Engine) drain(now sim.Time) {
 	e.finishLoads(now)
+	e.takeIn(now)
 	n := 0
 	for n < len(e.inbox) && e.inbox[n].Queued <= now {
 		if l := e.inbox[n]; !l.ended {
@@ -120,7 +121,7 @@ func (e *Engine) plan(now sim.Time) bool {
 	for _, s := range p.Preempted {
 		l := e.lives[s.ID]
 		e.catchUp(l)
-		if h := e.c.Hooks.Preempted; h != nil {
+		if h := e.hooks(l).Preempted; h != nil {
 			h(now, &l.Life)
 		}
 		l.lost = e.planned
@@ -131,7 +132,7 @@ func (e *Engine) plan(now sim.Time) bool {
 			continue
 		}
 		l.Started, l.Scheduled = true, now
-		if h := e.c.Hooks.Admitted; h != nil {
+		if h := e.hooks(l).Admitted; h != nil {
 			h(now, &l.Life)
 		}
 	}
@@ -143,6 +144,9 @@ func (e *Engine) plan(now sim.Time) bool {
 		e.c.Host.charge(&f.cost, p)
 		f.start, f.end = e.pass(e.inputsReady(p, now), &f.cost)
 		e.claimOutputs(p, f.end)
+		if e.c.Began != nil && p.Step.ChunkRows > 0 {
+			e.c.Began(f.start, f.end, p)
+		}
 	}
 	return f.plan != nil
 }
@@ -207,6 +211,10 @@ func (e *Engine) sleep() {
 	if e.active == 0 {
 		return
 	}
+	if len(e.strays)+len(e.released) > 0 {
+		e.wakeAt(e.kernel.Now())
+		return
+	}
 	if len(e.loads) > 0 {
 		e.wakeAt(e.loads[0].at)
 		return
@@ -214,6 +222,9 @@ func (e *Engine) sleep() {
 	if e.wake > e.kernel.Now() {
 		e.wakeAt(e.wake)
 		return
+	}
+	if e.fetching+e.holds > 0 {
+		return // a peer wakes it
 	}
 	e.fail("work conservation", "the device is idle, %d requests are in the scheduler, and it plans nothing", e.active)
 }

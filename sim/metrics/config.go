@@ -33,6 +33,8 @@ type Config struct {
 	Percentiles []float64
 	// Rows receives one CSV row per request, in the order of arrival at the server; nil: none. See Recorder.Flush.
 	Rows io.Writer
+	// Disaggregation describes how engines share requests; nil: they do not.
+	Disaggregation *Disaggregation
 	// Several says that more than one engine may be watched: rows name the replica, and the report lists them.
 	Several bool
 	// Engine describes the engine that Recorder.Hooks watches.

@@ -25,7 +25,7 @@ func newRecord(l *engine.Life) record {
 	arrival := l.Request.Arrival
 	return record{
 		arrival: int64(arrival), ttft: int64(l.First - arrival), e2el: int64(l.Last - arrival),
-		queue: int64(max(l.Scheduled-l.Queued, 0)), prompt: l.Request.Tokens, output: l.Emitted,
+		queue: queued(l), prompt: l.Request.Tokens, output: l.Emitted,
 	}
 }
 

@@ -23,16 +23,17 @@ type Recorder struct {
 	origin      sim.Time             // first arrival at a server, or the end of the warm-up if that is later
 	lastAnswer  sim.Time
 
-	records records
-	gaps    *gaps
-	tokens  Tokens
-	score   scoreboard
-	stories stories
-	line    line
-	rows    *rows
-	classes classBooks
-	clients *clientBooks
-	pooled  int // requests that did not complete, but whose gaps are in the pool
+	records  records
+	gaps     *gaps
+	tokens   Tokens
+	score    scoreboard
+	stories  stories
+	journeys journeys
+	line     line
+	rows     *rows
+	classes  classBooks
+	clients  *clientBooks
+	pooled   int // requests that did not complete, but whose gaps are in the pool
 }
 
 // New returns a recorder that has seen nothing yet.
@@ -162,6 +163,9 @@ func (r *Recorder) Report(end sim.Time) Report {
 		Attribution: Attribution{WallTime: wallTime(uses), TTFT: r.stories.ttft(), TPOT: r.stories.tpot()},
 		Verdict:     r.verdict(total),
 		Classes:     r.classes.report(&r.c, seconds), Clients: r.clients.report(),
+	}
+	if r.c.Disaggregation != nil {
+		rep.Disaggregation = r.journeys.report(*r.c.Disaggregation, r.c.Percentiles)
 	}
 	if r.c.Several {
 		rep.Replicas, rep.Fleet = replicaUses(uses), fleetUse(uses, float64(span))

@@ -7,7 +7,7 @@ type ReplicaUse struct {
 	Name        string       `json:"name"`
 	GPU         string       `json:"gpu"`
 	GPUs        int          `json:"gpus"`
-	Requests    int          `json:"requests"` // that were sent to it, over the whole run
+	Requests    int          `json:"requests"` // that were sent to it, over the whole run; of a request that two engines share each has a part
 	UpS         float64      `json:"up_s"`     // seconds that it was there after the warm-up
 	Steps       int64        `json:"steps"`
 	Preemptions int64        `json:"preemptions"`

@@ -18,6 +18,8 @@ type Report struct {
 	Speculation *Speculation `json:"speculation,omitempty"`
 	GPU         GPU          `json:"gpu"`
 	Attribution Attribution  `json:"attribution"`
+	// Disaggregation is there where prefill and decode have engines of their own.
+	Disaggregation *Disaggregation `json:"disaggregation,omitempty"`
 	// Replicas are the engines one by one, where there are several.
 	Replicas []ReplicaUse `json:"replicas,omitempty"`
 	Fleet    *Fleet       `json:"fleet,omitempty"`
@@ -226,7 +228,7 @@ type TTFTShares struct {
 	Queue        float64 `json:"queue"`        // in the scheduler's queue, behind the steps in flight, and while steps left the request out
 	Prefill      float64 `json:"prefill"`      // in its steps, had they held no other request's prefill tokens
 	Interference float64 `json:"interference"` // what its steps took beyond that
-	Transfer     float64 `json:"transfer"`     // of KV between engines
+	Transfer     float64 `json:"transfer"`     // of KV between engines, as far as it was waited for, and the hand-over
 	Overhead     float64 `json:"overhead"`     // launches, ramps and the host in its steps
 }
 

@@ -121,7 +121,7 @@ func appendResult(b []byte, l *engine.Life) []byte {
 	b = append(appendField(b, l.Outcome.Reason), ',')
 	done := l.Outcome.Status == workload.Completed
 	if l.Started {
-		b = appendMillis(b, int64(max(l.Scheduled-l.Queued, 0)))
+		b = appendMillis(b, queued(l))
 	}
 	b = append(b, ',')
 	if l.Emitted > 0 {

@@ -4,7 +4,7 @@ import "github.com/servesim/servesim/sim/engine"
 
 // stories adds up, over completed requests, where their time to first token and between tokens went.
 type stories struct {
-	frontend, queue, prefill, interference, overhead int64 // TTFT, in nanoseconds
+	frontend, queue, prefill, interference, transfer, overhead int64 // TTFT, in nanoseconds
 
 	// TPOT: each request's time from first to last token divided by its gaps, as TPOT is.
 	between              [causes]float64
@@ -13,7 +13,12 @@ type stories struct {
 
 // finish adds a completed request.
 func (s *stories) finish(st *stay, l *engine.Life, w *watch) {
-	s.addTTFT(st, l)
+	own := w.r.journeys.finish(l, true)
+	if l.Journey != nil {
+		s.addJourney(st, l, own)
+	} else {
+		s.addTTFT(st, l)
+	}
 	if l.Emitted > 1 {
 		s.addTPOT(st, l, w)
 	}
@@ -65,11 +70,11 @@ func (s *stories) addTPOT(st *stay, l *engine.Life, w *watch) {
 
 // ttft returns the shares of the mean time to first token.
 func (s *stories) ttft() TTFTShares {
-	total := float64(s.frontend + s.queue + s.prefill + s.interference + s.overhead)
+	total := float64(s.frontend + s.queue + s.prefill + s.interference + s.transfer + s.overhead)
 	return TTFTShares{
 		Frontend: ratio(float64(s.frontend), total), Queue: ratio(float64(s.queue), total),
 		Prefill: ratio(float64(s.prefill), total), Interference: ratio(float64(s.interference), total),
-		Overhead: ratio(float64(s.overhead), total),
+		Transfer: ratio(float64(s.transfer), total), Overhead: ratio(float64(s.overhead), total),
 	}
 }
 

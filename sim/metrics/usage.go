@@ -59,7 +59,7 @@ func (w *watch) sample(r *engine.Ran, cost *split, total int64) {
 			u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, k.Held)
 		}
 	}
-	if w.census.present == 0 { // whether it is measured is known at the next arrival, or at the end
+	if w.census.present+w.legs == 0 { // whether it is measured is known at the next arrival, or at the end
 		w.late = append(w.late, lateStep{ran: *r, cost: *cost, total: total, seqs: step.Seqs, held: held})
 		return
 	}

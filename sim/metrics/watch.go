@@ -26,6 +26,7 @@ type watch struct {
 	flying int // plans in flight
 	stale  int // steps to come that were in flight when a request lost its memory
 
+	legs   int // under way: parts of other engines' requests
 	use    usage
 	late   []lateStep         // steps that ended when nobody was left to wait for them
 	before scheduler.Counters // the scheduler's totals when the warm-up was over
@@ -156,6 +157,8 @@ func (w *watch) finished(now sim.Time, l *engine.Life) {
 	w.r.finish(l, st.row)
 	if l.Outcome.Status == workload.Completed && measured(l.Request.Arrival, w.r.c.Warmup) {
 		w.complete(st, l)
+	} else {
+		w.r.journeys.finish(l, false)
 	}
 }
 

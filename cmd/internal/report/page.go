@@ -95,7 +95,7 @@ func Markdown(w io.Writer, r *scenarios.Result) error {
 func sections(r *scenarios.Result) []section {
 	m := &r.Report
 	page := []section{
-		outcome(r), latencyTable(m), classes(m), clients(m), throughput(m), whereTimeWent(m), engine(m), replicas(m), gpu(r),
+		outcome(r), latencyTable(m), classes(m), clients(m), throughput(m), whereTimeWent(m), disaggregation(m), engine(m), replicas(m), gpu(r),
 	}
 	if len(m.Rejections) > 0 {
 		page = append(page, rejections(m))
