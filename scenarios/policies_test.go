@@ -25,6 +25,9 @@ func TestEveryPolicyServesEveryScenario(t *testing.T) {
 				if strings.HasPrefix(e.Name, "speculation") && policy != "chunked" {
 					settings = append(settings, "engine.speculative_config=none") // only vLLM V1's scheduler drafts
 				}
+				if mustBuild(t, e.Name).Scenario.disaggregated() && policy != "chunked" {
+					settings = append(settings, "cluster={replicas: 2}") // only there do engines share a request
+				}
 				x := mustBuild(t, e.Name, settings...)
 				r := mustRun(t, x, Options{Check: true})
 				q := r.Requests
