@@ -66,6 +66,21 @@ func provenance(x *deployment) Provenance {
 	return p
 }
 
+// provenanceOf returns the provenance of engines that share requests: that of the one that is known least, and no better than where
+// no served run was compared.
+func provenanceOf(pools []group) Provenance {
+	p := pools[0].engine.Provenance
+	for i := range pools {
+		if q := pools[i].engine.Provenance; q.ErrorBandPct > p.ErrorBandPct {
+			p = q
+		}
+	}
+	if last := bands[len(bands)-1]; p.ErrorBandPct <= last.pct {
+		p.ErrorBandPct, p.basis, p.unfitted = last.pct, "no served run of engines that share requests was compared", nil
+	}
+	return p
+}
+
 // beyond returns the provenance of a run outside the loads that the overlay was fitted to: its band is not narrower
 // than that of any other run.
 func (p Provenance) beyond() Provenance {

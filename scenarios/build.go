@@ -59,7 +59,9 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 	}
 	e.Warnings = slices.Concat(x.notes, x.s.idleWarnings(), x.s.orderNotes(), e.Workload.Notes())
 	e.join(groups)
-	e.split = halves
+	if e.split = halves; halves != nil {
+		e.Provenance = provenanceOf(groups)
+	}
 	return e, nil
 }
 

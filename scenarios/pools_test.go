@@ -165,6 +165,9 @@ func TestEachPoolHasItsOwnGPUAndMemory(t *testing.T) {
 	}
 	prefill, decode := alone("hardware.gpu=a100-sxm-80g", "engine.max_num_seqs=16"), alone("hardware.gpu=h100-sxm", "engine.tensor_parallel_size=2")
 	want := fmt.Sprintf("[prefill-0 a100-sxm-80g 1 %d prefill-1 a100-sxm-80g 1 %d decode-0 h100-sxm 2 %d]", prefill, prefill, decode)
+	if r.Provenance.ErrorBandPct != 25 {
+		t.Errorf("an error of %g %%", r.Provenance.ErrorBandPct)
+	}
 	if fmt.Sprint(got) != want || r.GPU.Count != 4 || prefill == decode {
 		t.Errorf("got %v, want %s; %d GPUs", got, want, r.GPU.Count)
 	}
