@@ -29,7 +29,8 @@ func TestWhateverHappensNothingIsLost(t *testing.T) {
 		p.bandwidth = float64(number("GB/s", 1, 50)) * 1e9
 		p.async, p.caching, p.named = maybe("async"), maybe("caching"), maybe("named")
 		p.transfer.Early = maybe("early")
-		p.reserve = number("reserve", 0, 600)
+		p.reserve, p.seats, p.budget = number("reserve", 0, 600), number("seats", 1, 20), number("budget", 20, 2000)
+		p.priority, p.hop = maybe("by priority"), span("hop", 5*time.Millisecond)
 		if maybe("rule") {
 			p.rule = ByLength{MaxLocalPrefillLength: 500, MaxPrefillQueueSize: 2}
 		}
@@ -41,6 +42,7 @@ func TestWhateverHappensNothingIsLost(t *testing.T) {
 		for i := range number("requests", 1, 30) {
 			at += span("gap", 20*time.Millisecond)
 			q := workload.Request{Tokens: int32(number("prompt", 1, 1000)), Output: int32(number("output", 1, 60))}
+			q.Priority = int32(number("priority", 0, 2))
 			q.MaxTokens = q.Output + int32(number("more", 0, 40))
 			if maybe("impatient") {
 				q.Timeout = time.Millisecond + span("timeout", 200*time.Millisecond)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,6 +53,9 @@ type plant struct {
 	bandwidth       float64
 	async, caching  bool
 	reserve         int
+	seats, budget   int // 0: 256 sequences, 2048 tokens
+	priority        bool
+	hop             time.Duration
 	named           bool
 	hold            int64 // prompt tokens above which engines are borrowed
 }
@@ -81,13 +85,14 @@ func build(t tester, p plant) *rig {
 	}
 	g.d.Attach(pools[0], pools[1])
 	g.d.Lend(p.hold)
+	g.d.Delay(p.hop)
 	return g
 }
 
 func (g *rig) replica(p plant, kind, i int) *Replica {
 	pool := kvcache.New(kvcache.Config{Blocks: p.blocks[kind], BlockSize: 16, PrefixCaching: p.caching})
 	l := scheduler.Limits{
-		MaxNumBatchedTokens: 2048, MaxNumSeqs: 256, MaxModelLen: 100_000, EnableChunkedPrefill: true,
+		MaxNumBatchedTokens: cmp.Or(p.budget, 2048), MaxNumSeqs: cmp.Or(p.seats, 256), MaxModelLen: 100_000, Priority: p.priority, EnableChunkedPrefill: true,
 		SchedulerReserveFullISL: true, NumGPUBlocks: p.blocks[kind] + 1, AsyncScheduling: p.async, Named: p.named,
 	}
 	if kind == 1 {
