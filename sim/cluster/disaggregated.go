@@ -30,7 +30,8 @@ type Transfer struct {
 	Latency  time.Duration // of the links
 	Handover time.Duration // what a request takes from one engine to the other beside the transfer of its KV
 	// Lease is how long the KV of a computed prompt is kept for an engine that does not ask for it (Pull). With Heartbeats
-	// the engine keeps asking from the moment that it has the request in its queue, and nothing expires any more.
+	// the engine keeps asking from the moment that it has the request in its queue — vLLM's does every sixth of a lease, which
+	// extends it by two thirds — so that nothing expires any more.
 	Lease time.Duration
 	// Early says that the engine that computes a prompt streams the first token itself, as in Splitwise and DistServe, before
 	// its KV has travelled; with Pull there is no such token.
