@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"cmp"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +23,8 @@ type Roofline struct {
 
 	linear table // by tokens
 	head   table // by sampled rows
+
+	decodings []atomic.Pointer[decoding] // both, and more, for steps of nothing but decodes; by their number
 
 	attention attention
 	elements  elementwise
@@ -81,7 +84,9 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 		r.attention = &a
 	}
 	r.linear = newTable(min(cmp.Or(d.MaxNumBatchedTokens, usualTokens), largestTable), r.tokens)
-	r.head = newTable(min(cmp.Or(d.MaxNumSeqs, usualSeqs), largestTable), r.sample)
+	seqs := min(cmp.Or(d.MaxNumSeqs, usualSeqs), largestTable)
+	r.head = newTable(seqs, r.sample)
+	r.decodings = make([]atomic.Pointer[decoding], seqs+1)
 	return r, nil
 }
 
@@ -91,41 +96,72 @@ func (r *Roofline) Window() Window { return r.window }
 // Cost prices a step on one GPU of the most loaded pipeline stage. A step without tokens costs nothing; any other takes
 // time on the device.
 func (r *Roofline) Cost(s Step) (c Cost) {
+	r.Fill(&c, &s)
+	return c
+}
+
+// Fill is Cost in place. It implements [Filler].
+func (r *Roofline) Fill(c *Cost, s *Step) {
 	if s.Tokens <= 0 {
-		return c
+		*c = Cost{}
+		return
+	}
+	if n := s.Decodes; n == s.Tokens && n == s.Sampled && n == s.Seqs && uint(n) < uint(len(r.decodings)) {
+		r.fillDecodes(c, s)
+		return
 	}
 	var p price
 	r.linear.addTo(&p, s.Tokens)
 	if s.Sampled > 0 {
 		r.head.addTo(&p, s.Sampled)
 	}
-	r.attend(&p, &s)
-	gaps := r.launches.gaps(s.Tokens, p.seconds())
-	p.overhead += gaps
-	p.joules += r.power.idle * gaps
-	p.settle(&c, nanoseconds(r.network.hop(s.Tokens)))
-	seqs := float64(s.Seqs)
-	c.Exposed = nanoseconds(r.host.ExposedBase + r.host.ExposedPerSeq*seqs + r.host.ExposedPerSampled*float64(s.Sampled))
-	c.Host = nanoseconds(r.host.HiddenBase + r.host.HiddenPerSeq*seqs)
-	return c
+	r.startAttention(&p, s)
+	r.attend(&p, s)
+	r.launch(&p, s.Tokens)
+	p.settle(c, nanoseconds(r.network.hop(s.Tokens)))
+	c.Exposed, c.Host = r.hostTimes(s)
 }
 
-var _ CostModel = (*Roofline)(nil)
+// hostTimes returns what a step takes of the host: what always adds, and what may hide.
+func (r *Roofline) hostTimes(s *Step) (exposed, hidden time.Duration) {
+	h, seqs := &r.host, float64(s.Seqs)
+	return nanoseconds(h.ExposedBase + h.ExposedPerSeq*seqs + h.ExposedPerSampled*float64(s.Sampled)),
+		nanoseconds(h.HiddenBase + h.HiddenPerSeq*seqs)
+}
 
-// attend adds the attention of every layer.
-func (r *Roofline) attend(p *price, s *Step) {
-	n, chunks := float64(s.Decodes), s.ChunkRows > 0
-	start := float64(r.shard.layers) * r.attention.start(n, chunks)
+// launch adds the time that the GPU idles between the kernels of a step of n tokens.
+func (r *Roofline) launch(p *price, n int) {
+	if r.launches.captured(n) {
+		return
+	}
+	gaps := r.launches.gaps(p.seconds())
+	p.overhead += gaps
+	p.joules += r.power.idle * gaps
+}
+
+var (
+	_ CostModel = (*Roofline)(nil)
+	_ Filler    = (*Roofline)(nil)
+)
+
+// startAttention adds what the attention of every layer takes before it works.
+func (r *Roofline) startAttention(p *price, s *Step) {
+	start := float64(r.shard.layers) * r.attention.start(float64(s.Decodes), s.ChunkRows > 0)
 	p.overhead += start
 	p.joules += r.power.idle * start
+}
+
+// attend adds the attention of every layer, once started.
+func (r *Roofline) attend(p *price, s *Step) {
 	full, sliding := float64(r.shard.full), float64(r.shard.sliding)
-	if n > 0 {
+	if s.Decodes > 0 {
+		n := float64(s.Decodes)
 		r.addAttention(p, full, r.attention.decode(n, float64(s.KVRead), float64(s.KVShared)))
 		if sliding > 0 {
 			r.addAttention(p, sliding, r.attention.decode(n, float64(s.WindowKVRead), 0))
 		}
 	}
-	if chunks {
+	if s.ChunkRows > 0 {
 		rows := float64(s.ChunkRows)
 		r.addAttention(p, full, r.attention.prefill(rows, float64(s.AttnPairs), float64(s.PrefillKV)))
 		if sliding > 0 {

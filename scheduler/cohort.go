@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim"
 )
@@ -58,11 +59,7 @@ func (b *batcher) advance(p *Plan) bool {
 		return false
 	}
 	c.steady.Take(blocks)
-	p.Step.Tokens += c.size
-	p.Step.Seqs += c.size
-	p.Step.Decodes += c.size
-	p.Step.Sampled += c.size
-	p.Step.KVRead += c.contexts + int64(c.size)
+	p.Step = c.rows(c.contexts + int64(c.size))
 	c.tick()
 	b.budget -= int32(c.size)
 	p.Members, p.beats = c.size, true
@@ -165,6 +162,11 @@ func (c *cohort) slot(computed int32) int {
 		i -= len(c.phase)
 	}
 	return i
+}
+
+// rows sums up a beat in which the members read so many tokens.
+func (c *cohort) rows(read int64) hardware.Step {
+	return hardware.Step{Tokens: c.size, Seqs: c.size, Decodes: c.size, Sampled: c.size, KVRead: read}
 }
 
 // tick counts a beat, in which every member computes a token more.

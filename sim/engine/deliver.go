@@ -15,7 +15,7 @@ import (
 // The sequences that the plan leaves unnamed got one token each, as in the step before: nothing is done for any of
 // them but those whose answer ends. What they have received is worked out when somebody asks (see catchUp).
 func (e *Engine) deliver(f *flight) (chunks int) {
-	p := f.plan
+	p := f.Plan
 	if p.Members > 0 && (e.c.Hooks.TokenOut != nil || e.desk.Interval > 1) {
 		e.fail("every token is named", "a hook or the stream interval needs each token, but the scheduler leaves %d sequences unnamed", p.Members)
 	}

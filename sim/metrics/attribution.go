@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -112,11 +113,14 @@ type absence struct {
 }
 
 // ran advances the engine's cumulative times by one step.
-func (w *watch) ran(r *engine.Ran) {
+func (w *watch) ran(r *engine.Ran) { w.take(r, w.pool()) }
+
+// take is ran, the pool being in this state as the step ends.
+func (w *watch) take(r *engine.Ran, pool kvcache.Usage) {
 	step := &r.Plan.Step
 	cost := price(&r.Cost, r.Hidden)
 	total := cost.total()
-	w.sample(r, &cost, total)
+	w.sample(r, pool, &cost, total)
 	busy := cost
 	if chunks := step.Seqs - step.Decodes; chunks > 0 {
 		busy = w.mixed(r, &cost, chunks)

@@ -23,6 +23,8 @@ type watch struct {
 	sums  split    // where the time until clock went, as a decoding request sees it
 	own   []*scheduler.Work
 
+	decodes scheduler.Plan // scratch of coasted
+
 	flying int // plans in flight
 	stale  int // steps to come that were in flight when a request lost its memory
 
@@ -42,6 +44,7 @@ func (w *watch) hooks() engine.Hooks {
 		Resumed:   func(_ sim.Time, l *engine.Life) { w.regain(l) },
 		Planned:   w.planned,
 		Ran:       w.ran,
+		Coasted:   w.coasted,
 	}
 	if w.r.perToken {
 		h.TokenOut = w.token
