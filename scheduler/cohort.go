@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/servesim/servesim/hardware"
@@ -26,14 +25,20 @@ type cohort struct {
 	phase    []int          // members by (Computed - beat) mod block size: who fills a block when
 	begins   int            // the place in phase of those whose next token begins a block
 	newest   int64          // no member has a higher Rank
-	last     sim.Wheel[Seq] // members by the beat that gives them the last token they may have
+	last     sim.Wheel[Seq] // members by the beat after the one that gives them the last token they may have
+	gone     []*Seq         // no members any more, for their last token is in flight; unnamed all the same
 	due      []*Seq         // scratch
 	loose    []*Seq         // the running that are not members, in their order
 	flying   []*Plan        // beats in flight, oldest first
 }
 
-// Unnamed reports whether s decodes without being named in plans.
-func (s *Seq) Unnamed() bool { return s.peg.Hung() }
+// Unnamed reports whether s decodes without being named in plans. So it does to its last token, unless plans name it again.
+func (s *Seq) Unnamed() bool { return s.unnamed }
+
+// Rides reports whether s, unnamed, gets a token from plan p.
+func (s *Seq) Rides(p *Plan) bool {
+	return s.unnamed && p.beats && s.joined < p.Beat && p.Beat <= s.final
+}
 
 // muster makes a cohort possible, for a policy and a cache that allow one.
 func (b *batcher) muster() {
@@ -52,7 +57,7 @@ func (b *batcher) advance(p *Plan) bool {
 	if c.steady == nil {
 		return false
 	}
-	b.callLast()
+	b.seeOff()
 	blocks := c.phase[c.begins]
 	if c.size == 0 || !b.fits(blocks) {
 		b.disband()
@@ -75,13 +80,17 @@ func (b *batcher) advance(p *Plan) bool {
 	return true
 }
 
-// callLast names the members that the next beat would give their last token: from then on they are due nothing.
-func (b *batcher) callLast() {
+// seeOff lets those members go to whom the newest beat, which is in flight, gives the last token that they may have.
+func (b *batcher) seeOff() {
 	c := &b.cohort
+	if !c.last.Any(c.beat + 1) {
+		return
+	}
 	c.due = c.last.Due(c.beat+1, c.due[:0])
 	for _, s := range c.due {
-		b.part(s)
+		c.discount(s)
 	}
+	c.gone = append(c.gone, c.due...)
 }
 
 // fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
@@ -123,8 +132,7 @@ func (b *batcher) enlist(p *Plan) {
 	for i := range p.Work {
 		w := &p.Work[i]
 		s := w.Seq
-		// One whose next token is its last would be called at once.
-		if w.Samples && int64(s.Computed) < s.lastPast() && c.steady.Plain(s.ID) {
+		if w.Samples && int64(s.Computed) <= s.lastPast() && c.steady.Plain(s.ID) {
 			w.Joins = true
 			b.join(s)
 		}
@@ -137,17 +145,18 @@ func (b *batcher) enlist(p *Plan) {
 	if len(c.loose) == 0 {
 		return
 	}
-	c.loose = slices.DeleteFunc(c.loose, func(s *Seq) bool { return s.peg.Hung() })
+	c.loose = slices.DeleteFunc(c.loose, func(s *Seq) bool { return s.unnamed })
 }
 
 func (b *batcher) join(s *Seq) {
 	c := &b.cohort
-	s.joined = c.beat
+	s.unnamed, s.joined = true, c.beat
+	s.final = c.beat + 1 + s.lastPast() - int64(s.Computed)
 	c.size++
 	c.contexts += int64(s.Computed)
 	c.phase[c.slot(s.Computed)]++
 	c.newest = max(c.newest, s.Rank)
-	c.last.Hang(&s.peg, s, c.beat+1+s.lastPast()-int64(s.Computed))
+	c.last.Hang(&s.peg, s, s.final+1)
 }
 
 // lastPast returns the tokens that are computed when the sequence computes the one before its last: the row on top of
@@ -178,32 +187,44 @@ func (c *cohort) tick() {
 	}
 }
 
-// part takes a member out of the cohort: its state is its own again, the cache hears of its growth, and the beats in
-// flight name it.
+// discount takes a member out of the sums.
+func (c *cohort) discount(s *Seq) {
+	now := s.Computed + int32(c.beat-s.joined)
+	c.size--
+	c.contexts -= int64(now)
+	c.phase[c.slot(now)]--
+}
+
+// part takes out of the cohort a member, or one that is gone: its state is its own again, the cache hears of its growth,
+// and the beats in flight name it.
 func (b *batcher) part(s *Seq) {
 	c := &b.cohort
-	c.last.Unhang(&s.peg)
-	for i := len(c.flying) - 1; i >= 0 && c.flying[i].Beat > s.joined; i-- {
-		c.flying[i].name(s, s.Computed+int32(c.flying[i].Beat-s.joined)-1)
+	if s.peg.Hung() {
+		c.last.Unhang(&s.peg)
+		c.discount(s)
+	} else {
+		i := slices.Index(c.gone, s)
+		c.gone = slices.Delete(c.gone, i, i+1)
 	}
-	landed := max(c.landed-s.joined, 0)
-	open := int32(c.beat - s.joined - landed)
-	s.Computed += int32(c.beat - s.joined)
+	for i := len(c.flying) - 1; i >= 0 && c.flying[i].Beat > s.joined; i-- {
+		if p := c.flying[i]; s.Rides(p) {
+			p.name(s, s.Computed+int32(p.Beat-s.joined)-1)
+		}
+	}
+	s.unnamed = false
+	newest := min(c.beat, s.final)
+	landed := max(min(c.landed, newest)-s.joined, 0)
+	open := int32(newest - s.joined - landed)
+	s.Computed += int32(newest - s.joined)
 	s.Out += int32(landed)
 	s.InFlight += open
 	if b.async {
 		s.Pending += open
 	}
-	c.size--
-	c.contexts -= int64(s.Computed)
-	c.phase[c.slot(s.Computed)]--
-
 	known := s.Computed - s.Pending // tokens that are computed and whose content has arrived
 	c.steady.Settle(s.ID, int(s.Computed), int(known))
 	s.full = b.nextFull(known)
 	s.calm = min(int32(b.blocks(s.Computed))*b.blockSize, s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
-	i, _ := slices.BinarySearchFunc(c.loose, s.Rank, func(x *Seq, rank int64) int { return cmp.Compare(x.Rank, rank) })
-	c.loose = slices.Insert(c.loose, i, s)
 }
 
 // name gives a member a row of its own in a plan in flight, at its place in the batch.
@@ -216,14 +237,14 @@ func (p *Plan) name(s *Seq, past int32) {
 	p.Work = slices.Insert(p.Work, i, Work{Seq: s, Tokens: 1, Past: past, Decode: true, Samples: true})
 }
 
-// disband takes everybody out of the cohort.
+// disband takes everybody out of the cohort. The plan that is being made will tell who is loose.
 func (b *batcher) disband() {
 	c := &b.cohort
-	if c.size == 0 {
+	if c.size+len(c.gone) == 0 {
 		return
 	}
 	for _, s := range b.running {
-		if s.peg.Hung() {
+		if s.unnamed {
 			b.part(s)
 		}
 	}
