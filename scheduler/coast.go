@@ -21,7 +21,7 @@ func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 		return 0
 	}
 	free, begins := b.cache.Usage().Available(), c.begins
-	for n < len(blocks) && !c.last.Any(c.beat+1+int64(n)) {
+	for n < len(blocks) {
 		if free -= c.phase[begins]; free < 0 {
 			break
 		}
@@ -29,9 +29,11 @@ func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 		if begins--; begins < 0 {
 			begins = len(c.phase) - 1
 		}
-		n++
+		if n++; c.last.Any(c.beat + int64(n)) {
+			break // then the cohort is a smaller one
+		}
 	}
-	*step = c.rows(c.contexts + int64(c.size))
+	*step = beatOf(c.size, c.contexts+int64(c.size))
 	return n
 }
 
@@ -43,14 +45,14 @@ func (b *batcher) admits() bool {
 // Coast takes the next n beats. It implements [Coaster].
 func (b *batcher) Coast(n int) {
 	c := &b.cohort
-	b.plans += int32(n)
-	c.landed += int64(n)
-	blocks := 0
+	size, read, blocks := c.size, c.contexts+int64(c.size), 0
 	for range n {
 		blocks += c.phase[c.begins]
 		c.tick()
 	}
 	c.steady.Take(blocks)
+	b.plans += int32(n)
+	c.landed += int64(n)
 	depth := len(c.flying)
 	for range n % depth {
 		p := c.flying[0]
@@ -59,7 +61,7 @@ func (b *batcher) Coast(n int) {
 	}
 	for i := range min(n, depth) {
 		p := c.flying[depth-1-i]
-		p.Members, p.Beat = c.size, c.beat-int64(i)
-		p.Step = c.rows(c.contexts - int64(i*c.size))
+		p.Members, p.Beat = size, c.beat-int64(i)
+		p.Step = beatOf(size, read+int64(n-1-i)*int64(size))
 	}
 }

@@ -25,9 +25,8 @@ type cohort struct {
 	phase    []int          // members by (Computed - beat) mod block size: who fills a block when
 	begins   int            // the place in phase of those whose next token begins a block
 	newest   int64          // no member has a higher Rank
-	last     sim.Wheel[Seq] // members by the beat after the one that gives them the last token they may have
+	last     sim.Wheel[Seq] // members by the beat that gives them the last token they may have
 	gone     []*Seq         // no members any more, for their last token is in flight; unnamed all the same
-	due      []*Seq         // scratch
 	loose    []*Seq         // the running that are not members, in their order
 	flying   []*Plan        // beats in flight, oldest first
 }
@@ -57,17 +56,16 @@ func (b *batcher) advance(p *Plan) bool {
 	if c.steady == nil {
 		return false
 	}
-	b.seeOff()
 	blocks := c.phase[c.begins]
 	if c.size == 0 || !b.fits(blocks) {
 		b.disband()
 		return false
 	}
 	c.steady.Take(blocks)
-	p.Step = c.rows(c.contexts + int64(c.size))
-	c.tick()
-	b.budget -= int32(c.size)
+	p.Step = beatOf(c.size, c.contexts+int64(c.size))
 	p.Members, p.beats = c.size, true
+	b.budget -= int32(c.size)
+	c.tick()
 	c.flying = append(c.flying, p)
 	for _, s := range c.loose {
 		if n := b.due(s); n > 0 {
@@ -78,19 +76,6 @@ func (b *batcher) advance(p *Plan) bool {
 		}
 	}
 	return true
-}
-
-// seeOff lets those members go to whom the newest beat, which is in flight, gives the last token that they may have.
-func (b *batcher) seeOff() {
-	c := &b.cohort
-	if !c.last.Any(c.beat + 1) {
-		return
-	}
-	c.due = c.last.Due(c.beat+1, c.due[:0])
-	for _, s := range c.due {
-		c.discount(s)
-	}
-	c.gone = append(c.gone, c.due...)
 }
 
 // fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
@@ -130,22 +115,22 @@ func (b *batcher) enlist(p *Plan) {
 		return
 	}
 	for i := range p.Work {
-		w := &p.Work[i]
-		s := w.Seq
-		if w.Samples && int64(s.Computed) <= s.lastPast() && c.steady.Plain(s.ID) {
+		if w := &p.Work[i]; w.Samples && int64(w.Seq.Computed) <= w.Seq.lastPast() && c.steady.Plain(w.Seq.ID) {
 			w.Joins = true
-			b.join(s)
+			b.join(w.Seq)
 		}
 	}
+	arrived := p.Admitted
 	if p.Members == 0 {
-		c.loose = append(c.loose[:0], b.running...)
-	} else {
-		c.loose = append(c.loose, p.Admitted...)
+		c.loose, arrived = c.loose[:0], b.running
+	} else if len(c.loose) > 0 {
+		c.loose = slices.DeleteFunc(c.loose, (*Seq).Unnamed)
 	}
-	if len(c.loose) == 0 {
-		return
+	for _, s := range arrived {
+		if !s.unnamed {
+			c.loose = append(c.loose, s)
+		}
 	}
-	c.loose = slices.DeleteFunc(c.loose, func(s *Seq) bool { return s.unnamed })
 }
 
 func (b *batcher) join(s *Seq) {
@@ -156,7 +141,7 @@ func (b *batcher) join(s *Seq) {
 	c.contexts += int64(s.Computed)
 	c.phase[c.slot(s.Computed)]++
 	c.newest = max(c.newest, s.Rank)
-	c.last.Hang(&s.peg, s, s.final+1)
+	c.last.Hang(&s.peg, s, s.final)
 }
 
 // lastPast returns the tokens that are computed when the sequence computes the one before its last: the row on top of
@@ -173,17 +158,26 @@ func (c *cohort) slot(computed int32) int {
 	return i
 }
 
-// rows sums up a beat in which the members read so many tokens.
-func (c *cohort) rows(read int64) hardware.Step {
-	return hardware.Step{Tokens: c.size, Seqs: c.size, Decodes: c.size, Sampled: c.size, KVRead: read}
+// beatOf sums up the rows of a beat in which so many members read so many tokens.
+func beatOf(size int, read int64) hardware.Step {
+	return hardware.Step{Tokens: size, Seqs: size, Decodes: size, Sampled: size, KVRead: read}
 }
 
-// tick counts a beat, in which every member computes a token more.
+// tick counts a beat, in which every member computes a token more. Those to whom it gives the last token that they may have
+// are members no longer.
 func (c *cohort) tick() {
 	c.beat++
 	c.contexts += int64(c.size)
 	if c.begins--; c.begins < 0 {
 		c.begins = len(c.phase) - 1
+	}
+	if !c.last.Any(c.beat) {
+		return
+	}
+	n := len(c.gone)
+	c.gone = c.last.Due(c.beat, c.gone)
+	for _, s := range c.gone[n:] {
+		c.discount(s)
 	}
 }
 

@@ -1,9 +1,6 @@
 package scheduler
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // An order says who comes first: in the waiting line, and, from the other end, among the running when memory is short.
 type order interface {
@@ -223,10 +220,18 @@ func (r *running) add(s *Seq) {
 	*r = append(*r, s)
 }
 
-// find returns the place of s, which is in the list.
+// find returns the place of s, which is in the list. Ranks grow by one or more, so it does not stand far from the front if
+// its rank is not far from the first one's.
 func (r running) find(s *Seq) int {
-	i, _ := slices.BinarySearchFunc(r, s.Rank, func(x *Seq, rank int64) int { return cmp.Compare(x.Rank, rank) })
-	return i
+	low, high := 0, min(len(r)-1, int(s.Rank-r[0].Rank))
+	for low < high {
+		if middle := (low + high) / 2; r[middle].Rank < s.Rank {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 func (r *running) removeAt(i int) { *r = slices.Delete(*r, i, i+1) }

@@ -3,6 +3,7 @@ package metrics
 import (
 	"time"
 
+	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -23,7 +24,10 @@ type watch struct {
 	sums  split    // where the time until clock went, as a decoding request sees it
 	own   []*scheduler.Work
 
-	decodes scheduler.Plan // scratch of coasted
+	filler      hardware.Filler // Engine.Cost, if it can price in place
+	rest, other hardware.Step   // scratch of mixed
+	cost        hardware.Cost   // scratch of priced
+	decodes     scheduler.Plan  // scratch of coasted
 
 	flying int // plans in flight
 	stale  int // steps to come that were in flight when a request lost its memory
