@@ -16,8 +16,7 @@ type Coaster interface {
 // Calm reads only. It implements [Coaster].
 func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	c := &b.cohort
-	if len(p.Work) > 0 || p.Members == 0 || c.size == 0 || len(c.loose) > 0 || b.admits() ||
-		len(c.flying) == 0 || c.flying[0] != p || c.size > int(b.capacity) {
+	if len(p.Work) > 0 || p.Members == 0 || len(c.flying) == 0 || c.flying[0] != p || !b.smooth() {
 		return 0
 	}
 	free, begins := b.cache.Usage().Available(), c.begins

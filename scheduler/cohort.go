@@ -56,17 +56,11 @@ func (b *batcher) advance(p *Plan) bool {
 	if c.steady == nil {
 		return false
 	}
-	blocks := c.phase[c.begins]
-	if c.size == 0 || !b.fits(blocks) {
+	if c.size == 0 || !b.fits(c.phase[c.begins]) {
 		b.disband()
 		return false
 	}
-	c.steady.Take(blocks)
-	p.Step = beatOf(c.size, c.contexts+int64(c.size))
-	p.Members, p.beats = c.size, true
-	b.budget -= int32(c.size)
-	c.tick()
-	c.flying = append(c.flying, p)
+	b.ride(p)
 	for _, s := range c.loose {
 		if n := b.due(s); n > 0 {
 			if s.Computed+n > s.calm {
@@ -76,6 +70,25 @@ func (b *batcher) advance(p *Plan) bool {
 		}
 	}
 	return true
+}
+
+// ride plans a beat, for which there is room: every member computes a token.
+func (b *batcher) ride(p *Plan) {
+	c := &b.cohort
+	c.steady.Take(c.phase[c.begins])
+	p.Step = beatOf(c.size, c.contexts+int64(c.size))
+	p.Members, p.beats = c.size, true
+	b.budget -= int32(c.size)
+	c.tick()
+	p.Beat = c.beat
+	c.flying = append(c.flying, p)
+}
+
+// smooth reports whether the next plan is a beat and nothing else: nobody is loose or may come in, and there is room.
+func (b *batcher) smooth() bool {
+	c := &b.cohort
+	return c.size > 0 && len(c.loose) == 0 && !b.admits() && c.size <= int(b.capacity) &&
+		c.phase[c.begins] <= b.cache.Usage().Available()
 }
 
 // fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
