@@ -210,8 +210,9 @@ func (b *batcher) part(s *Seq) {
 		c.last.Unhang(&s.peg)
 		c.discount(s)
 	} else {
-		i := slices.Index(c.gone, s)
-		c.gone = slices.Delete(c.gone, i, i+1)
+		i, last := slices.Index(c.gone, s), len(c.gone)-1
+		c.gone[i] = c.gone[last]
+		c.gone = c.gone[:last]
 	}
 	for i := len(c.flying) - 1; i >= 0 && c.flying[i].Beat > s.joined; i-- {
 		if p := c.flying[i]; s.Rides(p) {

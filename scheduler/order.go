@@ -1,7 +1,5 @@
 package scheduler
 
-import "slices"
-
 // An order says who comes first: in the waiting line, and, from the other end, among the running when memory is short.
 type order interface {
 	line() line
@@ -234,4 +232,4 @@ func (r running) find(s *Seq) int {
 	return low
 }
 
-func (r *running) removeAt(i int) { *r = slices.Delete(*r, i, i+1) }
+func (r *running) removeAt(i int) { *r = (*r)[:i+copy((*r)[i:], (*r)[i+1:])] }

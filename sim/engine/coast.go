@@ -16,10 +16,7 @@ func (e *Engine) coast() {
 	if len(e.inbox) > 0 {
 		until = min(until, e.inbox[0].Queued)
 	}
-	if e.flying.at(0).End >= until {
-		return
-	}
-	for e.stretch(until) == stretch {
+	for e.flying.at(0).End < until && e.stretch(until) > 0 {
 	}
 	if e.lastEnd > e.kernel.Now() {
 		e.kernel.Advance(e.lastEnd)
@@ -28,7 +25,7 @@ func (e *Engine) coast() {
 
 // stretch coasts for one stretch and returns its steps.
 func (e *Engine) stretch(until sim.Time) (n int) {
-	beat, most := e.ahead()
+	beat, most := e.ahead(until)
 	if most == 0 {
 		return 0
 	}
@@ -60,13 +57,15 @@ func (e *Engine) stretch(until sim.Time) (n int) {
 }
 
 // ahead returns the oldest beat in flight, and how many steps the engine may coast at most: as far as the scheduler sees
-// nothing but beats, or until a batch in flight is something else.
-func (e *Engine) ahead() (beat int64, most int) {
-	head := e.flying.at(0).Plan
-	if head == nil || len(head.Work) > 0 {
+// nothing but beats, or until a batch in flight is something else. It looks no further than about that instant.
+func (e *Engine) ahead(until sim.Time) (beat int64, most int) {
+	oldest := e.flying.at(0)
+	head := oldest.Plan
+	if head == nil || len(head.Work) > 0 || e.endings.Any(head.Beat) {
 		return 0, 0
 	}
-	most = e.coaster.Calm(head, &e.beats, e.blocks)
+	steps := (until-oldest.End)/(oldest.End-oldest.Start) + 1
+	most = e.coaster.Calm(head, &e.beats, e.blocks[:min(steps, stretch)])
 	for i := range e.flying.n {
 		f := e.flying.at(i)
 		if f.Plan == nil || len(f.Plan.Work) > 0 || f.Plan.Members == 0 {
