@@ -31,7 +31,7 @@ func (w *watch) coasted(steps []engine.Ran) {
 // cost. Sums of integers are kept until the last; floating-point sums take each step by itself, in order, for that decides
 // their last digits. It returns how many steps it took in.
 func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) (n int) {
-	u, held := w.use, share(*pool)
+	u, held := &w.use, share(*pool)
 	var sum split
 	for n < len(steps) {
 		s := &steps[n]
@@ -64,7 +64,6 @@ func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) (n int) {
 	}
 	u.steps += int64(n)
 	u.busy.add(&sum)
-	w.use = u
 	last := steps[n-1].End
 	w.sums.add(&sum)
 	w.sums[overhead] += int64(last-w.clock) - sum.total()
