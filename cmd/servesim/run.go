@@ -216,7 +216,7 @@ func (r *runFlags) simulate(c *cobra.Command, e *env, x *scenarios.Experiment, p
 		return nil, nil, err
 	}
 	lost.warn(&result.Report, x)
-	return result, d.requests, nil
+	return result, d.list(), nil
 }
 
 // rowsOut opens what --requests-out names: a file, or standard output where nothing else goes there.
