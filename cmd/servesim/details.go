@@ -52,8 +52,11 @@ func (d *details) finished(_ sim.Time, l *engine.Life) {
 	}
 }
 
-// list returns the requests. Of one that failed it keeps no more than vLLM's client does: why.
+// list returns the requests, never nil. Of one that failed it keeps no more than vLLM's client does: why.
 func (d *details) list() []report.Detail {
+	if d.requests == nil {
+		return []report.Detail{}
+	}
 	for i := range d.requests {
 		if r := &d.requests[i]; r.Error != "" {
 			r.Output, r.TTFT, r.ITL = 0, 0, nil

@@ -96,3 +96,10 @@ func TestDetailsOfUnfinishedRequestsSayWhy(t *testing.T) {
 		t.Errorf("%d requests with an error, %d unfinished", failed, r.Requests.Unfinished)
 	}
 }
+
+func TestDetailsOfNoRequestAreEmptyLists(t *testing.T) {
+	_, s := saveDetailed(t, "run chat --set workload.horizon=1us")
+	if s.TTFTs == nil || s.ITLs == nil || len(s.Errors) != 0 {
+		t.Errorf("got %+v, want empty lists", s)
+	}
+}

@@ -216,6 +216,9 @@ func (r *runFlags) simulate(c *cobra.Command, e *env, x *scenarios.Experiment, p
 		return nil, nil, err
 	}
 	lost.warn(&result.Report, x)
+	if !r.saveDetail {
+		return result, nil, nil
+	}
 	return result, d.list(), nil
 }
 
