@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,6 +179,7 @@ func TestTheConfigurationOfPoolsRunAgainGivesTheSameBytes(t *testing.T) {
 		apart,
 		{"scheduler=disaggregated", "cluster.replicas=5"},
 		apart.with("hardware.gpu=h100-sxm", "cluster.prefill={replicas: 2, gpu: a100-sxm-80g, engine: {enable_prefix_caching: false}}", "engine.max_num_batched_tokens=4096"),
+		apart.with("cluster.prefill={replicas: 2, engine: {api_server_count: 2}}", "frontend.per_request=3ms", "cluster.decode.engine.profile=vllm-0.19"),
 		apart.mode("layerwise").with("cluster.remote={policy: length, borrow_above: 9000}", "cluster.decode.gpu={name: h100-sxm, mem_bw_tbs: 2}"),
 	} {
 		s = s.with("workload={requests: 60, rate: 30, prompt: 1000, output: 20}")
@@ -308,5 +310,18 @@ func TestARuleFromOutsideIsAValue(t *testing.T) {
 	d := mustRun(t, x, Options{Remote: longerThan(1000)}).Disaggregation
 	if d.Remote < 30 || d.Local < 30 || d.Remote+d.Local != 100 {
 		t.Errorf("%d and %d requests", d.Remote, d.Local)
+	}
+}
+
+func TestAnAnswerOfOneTokenFromThePrefillHasAQueueInItsRow(t *testing.T) {
+	var rows bytes.Buffer
+	s := apart.mode("layerwise").with("workload={requests: 20, rate: 30, prompt: 1000, output: 1, max_tokens: 50}")
+	mustRun(t, s.experiment(t), Options{Requests: &rows})
+	lines := strings.Split(strings.TrimSpace(rows.String()), "\n")
+	queue := slices.Index(strings.Split(lines[0], ","), "queue_ms")
+	for _, line := range lines[1:] {
+		if cells := strings.Split(line, ","); cells[queue] == "" {
+			t.Fatalf("no queue_ms in %s", line)
+		}
 	}
 }
