@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"time"
 )
 
 // A Map is a mapping that keeps the order of its keys: a resolved configuration. It marshals to JSON, and JSON is YAML,
@@ -133,7 +134,7 @@ func (s *Scenario) shown(f *field) (any, bool) {
 	if classes, ok := from.(*[]Class); ok {
 		var list []Map
 		for i := range *classes {
-			list = append(list, (*classes)[i].show())
+			list = append(list, (*classes)[i].show(s.given(classPath(i))))
 		}
 		return list, len(list) > 0
 	}
@@ -153,6 +154,12 @@ func (s *Scenario) unset(f *field) bool {
 		return *v == ""
 	case *[]int:
 		return len(*v) == 0
+	case *Rates: // what is assumed is assumed, and said, again
+		return v.Assumed || len(v.Values) == 0
+	case *time.Duration:
+		if strings.HasPrefix(f.path, "frontend.") && s.mixed() {
+			return true // each profile has times of its own
+		}
 	}
 	return f.def == "" && isZero(f.into(s))
 }

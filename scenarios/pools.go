@@ -153,6 +153,7 @@ func (s *Scenario) with(p *Pool) *Scenario {
 		reflect.ValueOf(base.into(&own)).Elem().Set(reflect.ValueOf(f.into(s)).Elem())
 		own.set[f.base] = s.set[f.path]
 	}
+	own.serves(s)
 	return &own
 }
 
@@ -206,7 +207,7 @@ func (s *Scenario) pools(shared *Shared) ([]group, error) {
 			all = append(all, found.within("cluster."+p.name)...)
 			continue
 		}
-		e.Warnings = slices.Concat(x.notes, x.s.idleWarningsOf(func(path string) bool { return x.s.set[path] != s.set[path] }))
+		e.Warnings = slices.Concat(x.notes, x.s.ownIdleWarnings(s))
 		p.s = e.Scenario
 		built = append(built, group{name: p.name, replicas: p.Replicas, engine: e})
 	}
