@@ -225,6 +225,7 @@ func TestWhatPoolsCannotDoIsRefused(t *testing.T) {
 		{"model=gpt-oss-20b", "not supported for models with sliding-window layers"},
 		{"cluster.groups=[{name: a}]", "does not go together"},
 		{"cluster.autoscale.max=3", "does not go together"},
+		{"cluster.decode.engine.profile=vllm-v0", "scheduler: must be chunked where prefill and decode have engines of their own, got continuous"},
 		{"cluster.decode.gpu=H1000", "cluster.decode.gpu"},
 		{"cluster.decode.engine.max_model_len=1000000", "cluster.decode.engine.max_model_len"},
 		{"cluster.prefill.engine.tensor_parallel_size=3", "cluster.prefill.engine.tensor_parallel_size"},
@@ -322,6 +323,21 @@ func TestAnAnswerOfOneTokenFromThePrefillHasAQueueInItsRow(t *testing.T) {
 	for _, line := range lines[1:] {
 		if cells := strings.Split(line, ","); cells[queue] == "" {
 			t.Fatalf("no queue_ms in %s", line)
+		}
+	}
+}
+
+// A first token from the prefill may be with its client, and the whole answer complete, before the rest of the KV is there
+// and before the decoding engine has scheduled anything.
+func TestNothingAfterTheFirstTokenIsPartOfTheWayToIt(t *testing.T) {
+	for _, more := range []string{"cluster.decode.engine.max_num_seqs=1", "cluster.transfer={first_token: prefill, link: {bandwidth: 1GB/s}}"} {
+		s := apart.mode("push-chunks").with("cluster.transfer.reserved_decode_tokens=0", more)
+		r := s.with("workload={requests: 20, rate: 100, prompt: 500, output: {min: 1, max: 4}, max_tokens: 20}").run(t)
+		if q, first := r.Latency.Queue, r.Latency.TTFT; q.Max > first.Max || q.Mean > first.Mean {
+			t.Errorf("%s: queue %.1f ms on average and %.1f at most, TTFT %.1f and %.1f", more, q.Mean, q.Max, first.Mean, first.Max)
+		}
+		if tr := r.Disaggregation.Transfer; tr.Count == 0 || tr.Time.Min <= 0 {
+			t.Errorf("%s: %d transfers, the shortest of %g ms", more, tr.Count, tr.Time.Min)
 		}
 	}
 }
