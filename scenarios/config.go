@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"time"
 )
 
 // A Map is a mapping that keeps the order of its keys: a resolved configuration. It marshals to JSON, and JSON is YAML,
@@ -151,15 +150,16 @@ func (s *Scenario) shown(f *field) (any, bool) {
 func (s *Scenario) unset(f *field) bool {
 	switch v := f.into(s).(type) {
 	case *string:
-		return *v == ""
+		if *v == "" {
+			return true
+		}
 	case *[]int:
 		return len(*v) == 0
 	case *Rates: // what is assumed is assumed, and said, again
 		return v.Assumed || len(v.Values) == 0
-	case *time.Duration:
-		if strings.HasPrefix(f.path, "frontend.") && s.mixed() {
-			return true // each profile has times of its own
-		}
+	}
+	if s.mixed() && (f.path == "scheduler.name" || strings.HasPrefix(f.path, "frontend.") && f.words != nil) {
+		return true // each profile has its own
 	}
 	return f.def == "" && isZero(f.into(s))
 }
