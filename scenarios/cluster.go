@@ -75,6 +75,17 @@ func (s *Scenario) several() bool {
 	return s.scales() || s.plain()+s.grouped() > 1 || s.disaggregated()
 }
 
+// mixed reports whether there are engines of several profiles.
+func (s *Scenario) mixed() bool {
+	differs := func(other *Scenario) bool { return other != nil && other.Engine.Profile != s.Engine.Profile }
+	for i := range s.Cluster.Groups {
+		if differs(s.Cluster.Groups[i].s) {
+			return true
+		}
+	}
+	return differs(s.Cluster.Prefill.s) || differs(s.Cluster.Decode.s)
+}
+
 // groupKeys are the keys of one item of cluster.groups.
 var groupKeys = []string{"name", "replicas", "gpu", "engine"}
 
@@ -145,11 +156,19 @@ func (r *reader) group(g *Group, path string) {
 			below.section(e.value, "hardware.gpu")
 		case "engine":
 			below.section(e.value, "engine")
+			own.serves(r.s)
 		default:
 			r.itemKey(table, e, path, groupKeys)
 		}
 	}
 	r.mistakes = append(r.mistakes, below.mistakes.within(path)...)
+}
+
+// serves lets api_server_count take the place of the base scenario's frontend.api_servers where it is the engines' own.
+func (s *Scenario) serves(base *Scenario) {
+	if path := "engine.api_server_count"; s.set[path] != base.set[path] {
+		delete(s.set, "frontend.api_servers")
+	}
 }
 
 // forget makes nothing of a section explicit.
@@ -197,7 +216,7 @@ func (s *Scenario) groups(shared *Shared) ([]group, error) {
 			all = append(all, found.within(groupPath(i))...)
 			continue
 		}
-		e.Warnings = slices.Concat(x.notes, x.s.idleWarnings())
+		e.Warnings = slices.Concat(x.notes, x.s.ownIdleWarnings(s))
 		g.s = e.Scenario
 		built = append(built, group{name: g.Name, replicas: g.engines(), engine: e})
 	}

@@ -176,6 +176,11 @@ func (s *Scenario) idleWarnings() []string {
 	return s.idleWarningsOf(func(string) bool { return true })
 }
 
+// ownIdleWarnings remarks upon those that are not the settings of the base scenario, which may act elsewhere.
+func (s *Scenario) ownIdleWarnings(base *Scenario) []string {
+	return s.idleWarningsOf(func(path string) bool { return s.set[path] != base.set[path] })
+}
+
 // idleWarningsOf remarks upon some of them.
 func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 	var warnings []string

@@ -109,6 +109,9 @@ func (r *reader) pools() {
 		if p.s.Engine.DataParallelSize > 1 {
 			r.wrong("engine.data_parallel_size", "is not supported where prefill and decode have engines of their own: give cluster.%s more replicas", p.name)
 		}
+		if own, _ := FindProfile(p.s.Engine.Profile); s.Scheduler.Name == "" && own.Scheduler != "chunked" {
+			r.wrong("scheduler", "must be chunked where prefill and decode have engines of their own, got %s, which is that of %s: name it, or choose another profile for cluster.%s", own.Scheduler, own.Name, p.name)
+		}
 	}
 	if name := s.Scheduler.Name; name != "" && name != "chunked" {
 		r.wrong("scheduler", "must be chunked where prefill and decode have engines of their own, got %s", name)
@@ -153,6 +156,7 @@ func (s *Scenario) with(p *Pool) *Scenario {
 		reflect.ValueOf(base.into(&own)).Elem().Set(reflect.ValueOf(f.into(s)).Elem())
 		own.set[f.base] = s.set[f.path]
 	}
+	own.serves(s)
 	return &own
 }
 
@@ -206,7 +210,7 @@ func (s *Scenario) pools(shared *Shared) ([]group, error) {
 			all = append(all, found.within("cluster."+p.name)...)
 			continue
 		}
-		e.Warnings = slices.Concat(x.notes, x.s.idleWarningsOf(func(path string) bool { return x.s.set[path] != s.set[path] }))
+		e.Warnings = slices.Concat(x.notes, x.s.ownIdleWarnings(s))
 		p.s = e.Scenario
 		built = append(built, group{name: p.name, replicas: p.Replicas, engine: e})
 	}

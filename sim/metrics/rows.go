@@ -133,7 +133,7 @@ func appendResult(b []byte, l *engine.Life) []byte {
 	}
 	b = append(appendField(b, l.Outcome.Reason), ',')
 	done := l.Outcome.Status == workload.Completed
-	if l.Started {
+	if l.Started || l.Journey != nil && l.Emitted > 0 { // an answer of one token may come from the engine of its prompt
 		b = appendMillis(b, queued(l))
 	}
 	b = append(b, ',')
