@@ -49,6 +49,7 @@ var knobs = []knob{
 	{speculative + ".prompt_lookup_max", unless(silent, "in a simulation: acceptance says what a search finds")},
 	{"engine.api_server_count", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 	{"engine.expert_skew", unless(func(s *Scenario) bool { return s.experts }, "on a model without experts")},
+	{"engine.enable_expert_parallel", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
 	{"engine.constrained_decoding.cost", unless(func(s *Scenario) bool { return s.Engine.ConstrainedDecoding.Share > 0 }, "while engine.constrained_decoding.share is 0")},
 	{"frontend.api_servers", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 
@@ -77,8 +78,9 @@ var knobs = []knob{
 	{"cluster.remote.max_prefill_queue_size", unless(remotePolicy("length"), "without cluster.remote.policy: length")},
 	{"cluster.remote.eff_isl_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
 	{"cluster.remote.eff_isl_ratio_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
+	{"cluster.prefill.router", unless(func(s *Scenario) bool { return s.chooses(&s.Cluster.Prefill) }, "with one engine that prefills")},
+	{"cluster.decode.router", unless(func(s *Scenario) bool { return s.chooses(&s.Cluster.Decode) }, "with one engine that decodes")},
 	{"cluster.hop", unless((*Scenario).several, "with one engine")},
-	{"cluster.autoscale.", unless((*Scenario).scales, "without autoscaling")},
 
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode || s.disaggregated() }, "while all GPUs are on one node")},
 	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 || s.disaggregated() }, "with one GPU")},
@@ -116,6 +118,9 @@ func silent(s *Scenario) bool { return !s.speculates() }
 func drafts(s *Scenario) bool { return silent(s) || s.Engine.SpeculativeConfig.Method != ngram }
 
 const underOneRoof = "without engines that only prefill or decode (cluster.prefill, cluster.decode)"
+
+// chooses reports whether there is ever more than one engine to route to in a pool.
+func (s *Scenario) chooses(p *Pool) bool { return p.Replicas > 1 || s.Cluster.Remote.BorrowAbove > 0 }
 
 func pulls(s *Scenario) bool { return s.Cluster.Transfer.Mode == "pull" }
 
