@@ -55,9 +55,7 @@ func TestASettingActsUnderThePoliciesThatSaySo(t *testing.T) {
 			t.Errorf("%s is in the table, and this test does not turn it", k.path)
 		}
 	}
-	if testing.Short() {
-		t.Skip("several hundred runs")
-	}
+	long(t)
 	for _, policy := range SchedulerNames() {
 		t.Run(policy, func(t *testing.T) {
 			var before [][]byte

@@ -8,6 +8,7 @@ import (
 
 // TestEveryKnobThatDoesNothingSaysSo sets each knob of the table where it is idle, and where it acts.
 func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
+	long(t)
 	layerwise := "cluster={prefill: {replicas: 1}, transfer: layerwise}"
 	trace := "workload={arrivals: {name: trace, file: azure-2023-conversation}}"
 	for _, c := range []struct{ setting, idle, acts string }{
