@@ -26,6 +26,7 @@ func tide(t *testing.T, rates ...int) string {
 }
 
 func TestAutoscalingFollowsABurstAndPaysLessGPUTime(t *testing.T) {
+	long(t)
 	s := setup{"engine.max_num_seqs=32", tide(t, 2, 2, 60, 60, 2, 2, 2)}
 	few, many := s.routed(1, "least-requests"), s.routed(6, "least-requests")
 	low, high := few.run(t), many.run(t)
@@ -53,6 +54,7 @@ func TestAutoscalingFollowsABurstAndPaysLessGPUTime(t *testing.T) {
 }
 
 func TestAutoscalingKeepsTheInvariants(t *testing.T) {
+	long(t)
 	s := setup{"engine.max_num_seqs=4", tide(t, 1, 8, 1), "cluster={router: prefix-affinity, autoscale: {max: 4, startup: 5s, cooldown: 10s, target: 1}}"}
 	r := mustRun(t, s.experiment(t), Options{Check: true})
 	checkIdentities(t, r)

@@ -40,12 +40,10 @@ func (s *Scenario) build(shared *Shared) (*Experiment, error) {
 	if err := found.err(); err != nil {
 		return nil, err
 	}
-	groups, err := x.s.groups(shared)
+	groups, err := x.s.buildParts(shared)
 	var halves *split
 	if x.s.disaggregated() && err == nil {
-		if groups, err = x.s.pools(shared); err == nil {
-			halves, err = x.s.split(groups)
-		}
+		halves, err = x.s.split(groups)
 	}
 	if err != nil {
 		return nil, err

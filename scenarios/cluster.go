@@ -2,8 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -135,10 +133,8 @@ func groupPath(i int) string { return fmt.Sprintf("cluster.groups[%d]", i) }
 
 // group reads one group: its engine settings over the scenario's, and its GPU in place of the scenario's.
 func (r *reader) group(g *Group, path string) {
-	own := *r.s
-	own.set, own.Cluster = maps.Clone(r.s.set), Cluster{}
-	own.forget("cluster")
-	g.s = &own
+	own := r.s.oneEngine()
+	g.s = own
 	n := g.given
 	if n.kind != mapping {
 		r.fault(n, path, "must be a mapping {%s}, got %s", strings.Join(groupKeys, ", "), n.kind)
@@ -168,77 +164,6 @@ func (r *reader) group(g *Group, path string) {
 func (s *Scenario) serves(base *Scenario) {
 	if path := "engine.api_server_count"; s.set[path] != base.set[path] {
 		delete(s.set, "frontend.api_servers")
-	}
-}
-
-// forget makes nothing of a section explicit.
-func (s *Scenario) forget(section string) {
-	maps.DeleteFunc(s.set, func(path string, _ place) bool { return path == section || strings.HasPrefix(path, section+".") })
-}
-
-// within returns the mistakes of a group under the paths that its settings have there.
-func (m Mistakes) within(path string) Mistakes {
-	moved := slices.Clone(m)
-	for i := range moved {
-		moved[i].Path = join(path, strings.TrimPrefix(moved[i].Path, "hardware."))
-	}
-	return moved
-}
-
-// checkGroups looks for what is wrong with the engines of the groups, once the scenario's own is known to be right.
-func (s *Scenario) checkGroups() Mistakes {
-	var all Mistakes
-	for i := range s.Cluster.Groups {
-		_, found := s.Cluster.Groups[i].s.deploy(nil)
-		all = append(all, found.within(groupPath(i))...)
-	}
-	return all
-}
-
-// groups builds an engine of each group.
-func (s *Scenario) groups(shared *Shared) ([]group, error) {
-	var built []group
-	var all Mistakes
-	s.Cluster.Groups = slices.Clone(s.Cluster.Groups) // the resolved ones; what was read stays as it is
-	for i := range s.Cluster.Groups {
-		g := &s.Cluster.Groups[i]
-		x, found := g.s.deploy(nil)
-		if len(found) > 0 {
-			all = append(all, found.within(groupPath(i))...)
-			continue
-		}
-		e, err := x.engine(shared)
-		if err != nil {
-			found, ok := err.(Mistakes)
-			if !ok {
-				return nil, err
-			}
-			all = append(all, found.within(groupPath(i))...)
-			continue
-		}
-		e.Warnings = slices.Concat(x.notes, x.s.ownIdleWarnings(s))
-		g.s = e.Scenario
-		built = append(built, group{name: g.Name, replicas: g.engines(), engine: e})
-	}
-	return built, all.err()
-}
-
-// join makes the engines of the groups part of the experiment, and tells what is remarkable about them alone. The report
-// is no better known than the least known of its engines.
-func (x *Experiment) join(groups []group) {
-	x.groups = groups
-	for i := range groups {
-		if p := groups[i].engine.Provenance; p.ErrorBandPct > x.Provenance.ErrorBandPct {
-			x.Provenance.ErrorBandPct, x.Provenance.basis, x.Provenance.unfitted = p.ErrorBandPct, p.basis, p.unfitted
-			if x.Provenance.basis == "" {
-				x.Provenance.basis = "those of the " + p.GPU + " are " + p.GPUStatus
-			}
-		}
-		for _, w := range groups[i].engine.Warnings {
-			if !slices.Contains(x.Warnings, w) {
-				x.Warnings = append(x.Warnings, groups[i].name+": "+w)
-			}
-		}
 	}
 }
 

@@ -106,6 +106,7 @@ func rowsOf(t *testing.T, x *Experiment, o Options) (header string, rows []strin
 
 // Replicas do not know of each other: what each of them did is what it would have done alone with its part of the load.
 func TestReplicasAreAsManyIndependentRunsOfTheSplitLoad(t *testing.T) {
+	long(t)
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -161,6 +162,7 @@ func unnumbered(rows []string) []string {
 
 // The simple engine and the fast one agree behind every router, to the nanosecond and the replica.
 func TestTheReferenceEngineAgreesBehindARouter(t *testing.T) {
+	long(t)
 	for _, router := range []string{"least-requests", "vllm-dp", "prefix-affinity"} {
 		x := mustBuild(t, "chat", routed.routed(3, router).with("engine.num_gpu_blocks_override=300", "workload.requests=150")...)
 		_, fast := rowsOf(t, x, Options{})
@@ -198,6 +200,7 @@ func TestPrefixAffinityRaisesTheHitRate(t *testing.T) {
 
 // M. Mitzenmacher, 2001: the second choice makes the longest queue exponentially shorter.
 func TestTwoChoicesBeatOne(t *testing.T) {
+	long(t)
 	s := setup{"engine={max_num_seqs: 16}", "workload={requests: 3000, rate: 75, prompt: {mean: 300, p99: 1200}, output: {mean: 150, p99: 600}}"}
 	one, two, all := s.routed(8, "random").run(t), s.routed(8, "power-of-two").run(t), s.routed(8, "least-requests").run(t)
 	above(t, "p99 of the queue, one choice and two", one.Latency.Queue.P99, two.Latency.Queue.P99, 1)

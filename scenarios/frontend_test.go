@@ -27,6 +27,7 @@ func within(t *testing.T, what string, got, want, pct float64) {
 // A process that takes c for a chunk writes 1/c of them a second, whatever the engine makes: vLLM's users see one API
 // process saturate somewhere between 20,000 and 50,000 tokens a second.
 func TestOneAPIProcessWritesSoManyTokensASecondAndNoMore(t *testing.T) {
+	long(t)
 	tokens := func(settings ...string) float64 {
 		return mustRun(t, mustBuild(t, tiny, settings...), Options{}).Throughput.OutputTokensPerS
 	}
@@ -43,6 +44,7 @@ func TestOneAPIProcessWritesSoManyTokensASecondAndNoMore(t *testing.T) {
 }
 
 func TestAFrontEndThatIsTheBottleneckSaysSo(t *testing.T) {
+	long(t)
 	says := func(settings ...string) bool {
 		r := mustRun(t, mustBuild(t, tiny, settings...), Options{})
 		return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "API process(es) write at most 25000 chunks/s") })

@@ -177,21 +177,14 @@ func (s *Scenario) idle(path string) string {
 }
 
 // idleWarnings remarks upon every setting that was given and does nothing, in the order of the table.
-func (s *Scenario) idleWarnings() []string {
-	return s.idleWarningsOf(func(string) bool { return true })
-}
+func (s *Scenario) idleWarnings() []string { return s.idleWarningsOf(nil) }
 
-// ownIdleWarnings remarks upon those that are not the settings of the base scenario, which may act elsewhere.
-func (s *Scenario) ownIdleWarnings(base *Scenario) []string {
-	return s.idleWarningsOf(func(path string) bool { return s.set[path] != base.set[path] })
-}
-
-// idleWarningsOf remarks upon some of them.
+// idleWarningsOf remarks upon those that are wanted; nil: all.
 func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 	var warnings []string
 	for i := range fields {
 		f := &fields[i]
-		if !s.Explicit(f.path) || f.into == nil || !wanted(f.path) {
+		if !s.Explicit(f.path) || f.into == nil || wanted != nil && !wanted(f.path) {
 			continue
 		}
 		if why := s.idle(f.path); why != "" {
@@ -199,7 +192,8 @@ func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 		}
 	}
 	for _, r := range removedFlags {
-		if s.Explicit("engine."+r.key()) && wanted("engine."+r.key()) && !(r.V0 && s.Scheduler.Name == "continuous") {
+		path := "engine." + r.key()
+		if s.Explicit(path) && (wanted == nil || wanted(path)) && !(r.V0 && s.Scheduler.Name == "continuous") {
 			warnings = append(warnings, r.Warning())
 		}
 	}

@@ -38,7 +38,7 @@ func crowd(rate string) string {
 func measured(t *testing.T, settings ...string) []byte {
 	t.Helper()
 	x := mustBuild(t, "engine: {profile: vllm-v1, max_model_len: 4096}", settings...)
-	r := mustRun(t, x, Options{Check: true})
+	r := mustRun(t, x, Options{})
 	r.Warnings = nil
 	text, err := json.Marshal(r.Report)
 	if err != nil {
@@ -55,9 +55,7 @@ func TestASettingActsUnderThePoliciesThatSaySo(t *testing.T) {
 			t.Errorf("%s is in the table, and this test does not turn it", k.path)
 		}
 	}
-	if testing.Short() {
-		t.Skip("several hundred runs")
-	}
+	long(t)
 	for _, policy := range SchedulerNames() {
 		t.Run(policy, func(t *testing.T) {
 			var before [][]byte

@@ -113,6 +113,7 @@ func turnsOfEngines() []turned {
 
 // TestEveryKnobThatDoesNothingSaysSo sets each knob of the table where it is idle, and where it acts.
 func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
+	long(t)
 	for _, c := range everyTurn() {
 		name := strings.TrimPrefix(c.path(), "engine.") + " has no effect "
 		warned := func(other string) bool {

@@ -50,7 +50,7 @@ func (r *reader) meaning() {
 	_, found := r.s.deploy(r.touches)
 	r.mistakes = append(r.mistakes, found...)
 	if len(r.mistakes) == 0 {
-		r.mistakes = append(r.s.checkGroups(), r.s.checkPools()...)
+		r.mistakes = r.s.checkParts()
 	}
 }
 

@@ -44,6 +44,7 @@ func TestOffloadingPaysForReuseBeyondThePool(t *testing.T) {
 // Sixty documents, of which the host's memory holds fifteen as well. A disk gives back what the host has lost; a store that
 // both engines reach gives each what the other has computed, too.
 func TestAFarTierPaysForReuseBeyondTheHost(t *testing.T) {
+	long(t)
 	s := setup{
 		"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={num_gpu_blocks_override: 3000, max_model_len: 8192, kv_offloading_size: 7}",
 		"workload={requests: 400, rate: 24, prompt: 512, output: 64, prefix: {groups: 60, tokens: 3584}}",
@@ -74,9 +75,7 @@ func TestASelectivePolicyCopiesLess(t *testing.T) {
 }
 
 func TestOffloadingIsExactAndRunsAgain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	long(t)
 	for _, s := range []setup{
 		{"engine.kv_offloading_size=3"},
 		{"engine.kv_offloading_size=3", "engine.async_scheduling=false", "engine.scheduling_policy=priority", "workload.classes=[{name: a}, {name: b, priority: 1}]"},

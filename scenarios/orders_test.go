@@ -81,6 +81,7 @@ func TestAWorsePredictorGainsLess(t *testing.T) {
 
 // FastServe: long answers hold the seats, and whoever comes behind them waits under first come, first served.
 func TestFeedbackQueuesFreeTheHeadOfTheLine(t *testing.T) {
+	long(t)
 	s := mail(t, bimodal(1500, 9))
 	for _, more := range [][]string{{}, {"scheduler=continuous"}, {"engine.enable_prefix_caching=false"}} {
 		fcfs, mlfq := s.with(more...).run(t), s.under("mlfq").with(more...).run(t)
@@ -129,6 +130,7 @@ func jain(x ...float64) float64 {
 // VTC: a client that sends ten times as much gets no more than the other, as long as both have requests waiting; and what
 // they have been given differs by no more than the paper's bound.
 func TestAFloodDoesNotDrownTheOtherClient(t *testing.T) {
+	long(t)
 	var letters []letter
 	for i := range 2200 {
 		l := letter{at: float64(i) * 0.01, prompt: 200 + 37*i%300, output: 50 + 53*i%200}
@@ -233,6 +235,7 @@ func TestTheReportSaysWhatAnOrderRestsOn(t *testing.T) {
 // TestEveryOrderPlaysEverySchedulerToTheEnd runs all of them with little memory, all invariants checked. Nobody is preempted
 // where nobody may be.
 func TestEveryOrderPlaysEverySchedulerToTheEnd(t *testing.T) {
+	long(t)
 	letters := bimodal(30, 20)
 	for i := range letters {
 		letters[i].client, letters[i].class = i%3, i%2

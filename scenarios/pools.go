@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -140,9 +139,7 @@ func (r *reader) halve() {
 
 // with returns the scenario with a pool's settings in place of its own.
 func (s *Scenario) with(p *Pool) *Scenario {
-	own := *s
-	own.set, own.Cluster = maps.Clone(s.set), Cluster{}
-	own.forget("cluster")
+	own := s.oneEngine()
 	for i := range fields {
 		f := &fields[i]
 		if f.pool == nil || f.pool(s) != p || !s.Explicit(f.path) {
@@ -153,11 +150,11 @@ func (s *Scenario) with(p *Pool) *Scenario {
 			own.forget("hardware.gpu")
 		}
 		base := fieldAt(f.base)
-		reflect.ValueOf(base.into(&own)).Elem().Set(reflect.ValueOf(f.into(s)).Elem())
+		reflect.ValueOf(base.into(own)).Elem().Set(reflect.ValueOf(f.into(s)).Elem())
 		own.set[f.base] = s.set[f.path]
 	}
 	own.serves(s)
-	return &own
+	return own
 }
 
 // shownBy returns a pool's value of a field where it differs from the scenario's own.
@@ -178,41 +175,3 @@ func (p *Pool) shownBy(base *field, s *Scenario) (any, bool) {
 
 // differ reports whether two scenarios have different values of a field.
 func (f *field) differ(a, b *Scenario) bool { return !reflect.DeepEqual(f.into(a), f.into(b)) }
-
-// checkPools looks for what is wrong with the engines of the pools, once the scenario's own is known to be right.
-func (s *Scenario) checkPools() Mistakes {
-	var all Mistakes
-	for _, p := range s.Cluster.pools() {
-		if p.s != nil {
-			_, found := p.s.deploy(nil)
-			all = append(all, found.within("cluster."+p.name)...)
-		}
-	}
-	return all
-}
-
-// pools builds an engine of each pool.
-func (s *Scenario) pools(shared *Shared) ([]group, error) {
-	var built []group
-	var all Mistakes
-	for _, p := range s.Cluster.pools() {
-		x, found := p.s.deploy(nil)
-		if len(found) > 0 {
-			all = append(all, found.within("cluster."+p.name)...)
-			continue
-		}
-		e, err := x.engine(shared)
-		if err != nil {
-			found, ok := err.(Mistakes)
-			if !ok {
-				return nil, err
-			}
-			all = append(all, found.within("cluster."+p.name)...)
-			continue
-		}
-		e.Warnings = slices.Concat(x.notes, x.s.ownIdleWarnings(s))
-		p.s = e.Scenario
-		built = append(built, group{name: p.name, replicas: p.Replicas, engine: e})
-	}
-	return built, all.err()
-}

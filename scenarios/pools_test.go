@@ -61,6 +61,7 @@ func TestTransfersOfOneStepShareTheLink(t *testing.T) {
 // TestEveryRequestHasOneRowAndItsFirstTokenComesFirst plays all modes with timeouts, closed loops, prefixes and little
 // memory; whatever happens, one request is one row, and its parts add up.
 func TestEveryRequestHasOneRowAndItsFirstTokenComesFirst(t *testing.T) {
+	long(t)
 	base := apart.with("cluster.transfer.handover=5ms", "cluster.prefill.replicas=2", "cluster.decode.replicas=2", "engine.num_gpu_blocks_override=2000", "engine.max_model_len=8192",
 		"workload={requests: 200, rate: 30, prompt: {mean: 1500, p99: 6000, max: 7000}, output: {mean: 100, p99: 400, max: 1000}, prefix: {groups: 4, tokens: 300}}")
 	for _, mode := range transferModeNames() {

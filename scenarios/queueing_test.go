@@ -43,9 +43,7 @@ func waits(t *testing.T, load float64, requests, seed int, service time.Duration
 //
 //	Wq = ρ·S / (2·(1−ρ))
 func TestWaitsAreThoseOfAnMD1Queue(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	long(t)
 	service := serviceTime(t)
 	formula := func(load float64) float64 { return load * service.Seconds() / (2 * (1 - load)) }
 	for _, c := range []struct {
@@ -60,9 +58,7 @@ func TestWaitsAreThoseOfAnMD1Queue(t *testing.T) {
 }
 
 func TestWaitsNearSaturationLieWithinTheirOwnConfidenceInterval(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	long(t)
 	const runs, requests, load = 16, 50_000, 0.95
 	service := serviceTime(t)
 	var sum, squares float64

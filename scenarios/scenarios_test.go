@@ -18,6 +18,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden reports anew")
 
+// long leaves a test out where only the races of goroutines are looked for: it takes long, and is one thread.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}
+
 // mustBuild builds an embedded scenario, or the text of one, after the settings "path=value".
 func mustBuild(t testing.TB, nameOrText string, settings ...string) *Experiment {
 	t.Helper()

@@ -45,6 +45,7 @@ const speculationHead = "# What speculation is worth\n\n" +
 
 // TestTheSpeculationTableIsWhatRunsGive keeps speculation.md true; -update writes it anew.
 func TestTheSpeculationTableIsWhatRunsGive(t *testing.T) {
+	long(t)
 	var table bytes.Buffer
 	table.WriteString(speculationHead + "| drafts | tokens a step |")
 	for _, n := range levels {

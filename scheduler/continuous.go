@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
-
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim"
 )
@@ -50,8 +48,8 @@ func (c *continuous) Plan(now sim.Time) *Plan {
 func (c *continuous) let(p *Plan, s *Seq) bool {
 	known := s.Known()
 	hit := c.cache.Match(s.Tokens, int(known))
-	n := known - int32(hit.Tokens)
-	if n > c.budget && !p.Empty() {
+	n, ok := c.cut(p, known-int32(hit.Tokens), false)
+	if !ok {
 		return false
 	}
 	spare := c.spare
@@ -66,8 +64,8 @@ func (c *continuous) Refuse(s *Seq) string {
 	if r := c.tooLong(s); r != "" {
 		return r
 	}
-	if s.Prompt > c.capacity {
-		return fmt.Sprintf("prompt longer than a step, and prompts are not split: %d tokens are longer than a step of %d", s.Prompt, c.capacity)
+	if r := c.tooLongForAStep(s); r != "" {
+		return r
 	}
 	return c.tooBig(s.Prompt, c.spare)
 }

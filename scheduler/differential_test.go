@@ -175,7 +175,7 @@ func TestChunkedAgreesWithTheReferenceOnDrafts(t *testing.T) {
 		c.pool.Blocks += (2*drafts + c.pool.BlockSize) / c.pool.BlockSize
 		preemptions += c.compare(t, seed).Preemptions
 	}
-	if preemptions < 4*int64(seeds) {
+	if preemptions < 2*int64(seeds) {
 		t.Errorf("too tame to prove anything: %d preemptions", preemptions)
 	}
 }

@@ -6,8 +6,8 @@
 //
 // What all policies share is written once, in the batcher: who runs and who waits, what a step has spent (batcher.go),
 // how sequences grow, are admitted and lose their memory (memory.go, swap.go), who comes first (order.go), what is set
-// aside for those who run (reserve.go), decodes before prompts (classes.go), and decoding without naming anybody
-// (cohort.go, coast.go). A policy is a file of its own that puts these together:
+// aside for those who run (reserve.go), decodes before prompts (classes.go), prompts in one piece (whole.go), drafts
+// (speculate.go), and decoding without naming anybody (cohort.go, coast.go). A policy is a file of its own that puts these together:
 //
 //	name        paper or engine                                       file                   a step
 //	static      FasterTransformer 2019, Triton's dynamic batcher      static.go, collect.go  a batch from its prompts to its longest answer
@@ -51,6 +51,12 @@
 // Those that take seats (oust.go) do so only from sequences that have got a token since they were last admitted, and only
 // where nothing is promised to them: not under orca, static, and trtllm without max-utilization. An order from outside needs
 // a comparison, and is a value of [Limits]: see the example of [Order].
+//
+// # Several schedulers, one engine
+//
+// [Lockstep] makes one scheduler of the data-parallel ranks of a mixture of experts: each has a policy and a pool of its own,
+// and a plan is those of all of them (lockstep.go; balance.go says which rank a request joins). A [Holder] can keep the KV of
+// a prompt for another engine that decodes it, and chunked can wait for KV that another has computed (remote.go).
 //
 // # Another policy
 //

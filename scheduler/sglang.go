@@ -94,14 +94,9 @@ func (g *sglang) Plan(now sim.Time) *Plan {
 func (g *sglang) let(p *Plan, s *Seq) bool {
 	known := s.Known()
 	hit := g.cache.Match(s.Tokens, int(known))
-	n := known - int32(hit.Tokens)
-	if n > g.budget {
-		switch {
-		case g.rules.ChunkedPrefillSize > 0:
-			n = g.budget
-		case !p.Empty():
-			return false
-		}
+	n, ok := g.cut(p, known-int32(hit.Tokens), g.rules.ChunkedPrefillSize > 0)
+	if !ok {
+		return false
 	}
 	g.full = !g.book(p, s, hit, n, 1) // the page that the next token may begin
 	return !g.full

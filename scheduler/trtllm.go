@@ -48,19 +48,13 @@ func (t *trtllm) Plan(now sim.Time) *Plan {
 	return t.end(p)
 }
 
-// let admits the head of the line if it fits the step, and the memory that the capacity policy wants for it. One that
-// was paused and has outgrown the step gets a step for itself.
+// let admits the head of the line if it fits the step, and the memory that the capacity policy wants for it.
 func (t *trtllm) let(p *Plan, s *Seq) bool {
 	known := s.Known()
 	hit := t.cache.Match(s.Tokens, int(known))
-	n := known - int32(hit.Tokens)
-	if n > t.budget {
-		switch {
-		case t.limits.EnableChunkedPrefill:
-			n = t.budget
-		case !p.Empty():
-			return false
-		}
+	n, ok := t.cut(p, known-int32(hit.Tokens), t.limits.EnableChunkedPrefill)
+	if !ok {
+		return false
 	}
 	if t.reserve.share == 0 {
 		return t.seat(p, s, hit, n, 0)
@@ -73,8 +67,8 @@ func (t *trtllm) Refuse(s *Seq) string {
 	if r := t.tooLong(s); r != "" {
 		return r
 	}
-	if !t.limits.EnableChunkedPrefill && s.Prompt > t.capacity {
-		return fmt.Sprintf("prompt longer than a step, and prompts are not split: %d tokens are longer than a step of %d", s.Prompt, t.capacity)
+	if r := t.tooLongForAStep(s); r != "" && !t.limits.EnableChunkedPrefill {
+		return r
 	}
 	if t.reserve.share == 0 {
 		return t.tooBigInOnePiece(s.Prompt, 0)

@@ -1,18 +1,13 @@
 package cluster
 
 import (
-	"time"
-
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/workload"
 )
 
-// stale is how often vLLM's coordinator publishes what its engines report.
-const stale = 100 * time.Millisecond
-
 // balancer is the load balancer of vLLM's data-parallel front end. It knows the queues of its engines as they were at the
-// last multiple of 100 ms; between two of them it sees what it has sent itself, and nothing else. It takes the lowest
+// last multiple of scheduler.NewsInterval; between two of them it sees what it has sent itself, and nothing else. It takes the lowest
 // score, and equals take turns.
 type balancer struct {
 	kernel  *sim.Kernel
@@ -65,7 +60,7 @@ func (b *balancer) Route(_ *workload.Request, replicas []*Replica) Choice {
 	}
 	if !b.ticking {
 		b.ticking = true
-		b.kernel.At(b.kernel.Now()/sim.Time(stale)*sim.Time(stale)+sim.Time(stale), sim.Watch, b.tick)
+		b.kernel.At(scheduler.NextNews(b.kernel.Now()), sim.Watch, b.tick)
 	}
 	i := least(&b.turn, len(replicas), func(i int) float64 {
 		r := replicas[i]
@@ -90,6 +85,6 @@ func (b *balancer) publish() {
 		b.ticking = b.ticking || r.Open() > 0 || n.running+n.waiting > 0
 	}
 	if b.ticking {
-		b.kernel.After(stale, sim.Watch, b.tick)
+		b.kernel.After(scheduler.NewsInterval, sim.Watch, b.tick)
 	}
 }

@@ -123,10 +123,8 @@ func (c *Cluster) end(t *trip, o workload.Outcome) {
 
 // Err reports why an engine stopped, or nil: the first violated invariant.
 func (c *Cluster) Err() error {
-	for _, r := range c.replicas {
-		if err := r.Engine.Err(); err != nil {
-			return &Error{r.Name, err}
-		}
+	if err := failed(c.replicas); err != nil {
+		return err
 	}
 	return c.check()
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"github.com/servesim/servesim/scheduler"
@@ -110,7 +111,7 @@ func (d *Disaggregated) Attach(prefill, decode Pool) {
 
 // Replicas returns all replicas: those that prefill, then those that decode.
 func (d *Disaggregated) Replicas() []*Replica {
-	return append(append([]*Replica(nil), d.prefill.replicas...), d.decode.replicas...)
+	return slices.Concat(d.prefill.replicas, d.decode.replicas)
 }
 
 // Counts reports what became of the requests so far.
@@ -189,12 +190,8 @@ func (d *Disaggregated) alone(in *pool, c Choice, r *workload.Request, done func
 
 // Err reports why an engine stopped, or nil: the first violated invariant.
 func (d *Disaggregated) Err() error {
-	for _, in := range []*pool{&d.prefill, &d.decode} {
-		for _, r := range in.replicas {
-			if err := r.Engine.Err(); err != nil {
-				return &Error{r.Name, err}
-			}
-		}
+	if err := failed(d.Replicas()); err != nil {
+		return err
 	}
 	return d.check()
 }

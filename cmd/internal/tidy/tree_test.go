@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -39,12 +41,23 @@ type file struct {
 	ast   *ast.File
 }
 
-// load parses every Go file below the module's root and lists the other texts.
+// load returns the checkout, which no test changes: it is parsed once.
 func load(t *testing.T) *tree {
 	t.Helper()
+	h, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+var parsed = sync.OnceValues(parseTree)
+
+// parseTree parses every Go file below the module's root and lists the other texts.
+func parseTree() (*tree, error) {
 	h := &tree{root: filepath.Join("..", "..", ".."), fset: token.NewFileSet()}
 	if _, err := os.Stat(filepath.Join(h.root, "go.mod")); err != nil {
-		t.Fatalf("the module's root is not where this test expects it: %v", err)
+		return nil, fmt.Errorf("the module's root is not where this test expects it: %w", err)
 	}
 	rooms := map[string]*room{}
 	err := filepath.WalkDir(h.root, func(p string, d fs.DirEntry, err error) error {
@@ -68,13 +81,13 @@ func load(t *testing.T) *tree {
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for _, r := range rooms { // order does not matter: sorted below
 		h.packages = append(h.packages, r)
 	}
 	slices.SortFunc(h.packages, func(a, b *room) int { return strings.Compare(a.dir, b.dir) })
-	return h
+	return h, nil
 }
 
 // parse adds one Go file to its room.
