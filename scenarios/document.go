@@ -66,7 +66,6 @@ func openError(name string, err error) error {
 	for _, e := range Names() {
 		names = append(names, e.Name)
 	}
-	known := strings.Join(names, ", ")
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
 	near := didYouMean(stem, names)
 	if dir := filepath.Dir(name); near == "" {
@@ -74,7 +73,10 @@ func openError(name string, err error) error {
 			near = ", did you mean " + filepath.Join(dir, files[0]) + "?"
 		}
 	}
-	return openErrorf("%s: there is no such scenario or file%s (embedded: %s)", name, near, known)
+	if near == "" {
+		near = " (embedded: " + strings.Join(names, ", ") + ")"
+	}
+	return openErrorf("%s: there is no such scenario or file%s", name, near)
 }
 
 // unwrapPath drops the path that the os package puts in front, since our message begins with it.

@@ -181,15 +181,19 @@ func (s *Scenario) idleWarnings() []string { return s.idleWarningsOf(nil) }
 
 // idleWarningsOf remarks upon those that are wanted; nil: all.
 func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
-	var warnings []string
+	var remarks []remark
 	for i := range fields {
 		f := &fields[i]
 		if !s.Explicit(f.path) || f.into == nil || wanted != nil && !wanted(f.path) {
 			continue
 		}
 		if why := s.idle(f.path); why != "" {
-			warnings = append(warnings, strings.TrimPrefix(f.path, "engine.")+" has no effect "+why)
+			remarks = remarkOn(remarks, f.path, why)
 		}
+	}
+	var warnings []string
+	for _, r := range remarks {
+		warnings = append(warnings, r.String())
 	}
 	for _, r := range removedFlags {
 		path := "engine." + r.key()

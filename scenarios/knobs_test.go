@@ -136,6 +136,18 @@ func TestTheWarningOfAnIdleKnobReadsAsPeopleSayIt(t *testing.T) {
 	}
 }
 
+func TestSettingsThatAreIdleForOneReasonShareAWarning(t *testing.T) {
+	x := mustBuild(t, "orders", "engine.scheduling_policy=fcfs", "scheduler.quantum=5ms")
+	want := []string{
+		"scheduler.predictor.name and scheduler.predictor.error have no effect without an order by length (scheduling_policy: sjf or srpt)",
+		"scheduler.quantum has no effect without scheduling_policy: mlfq",
+	}
+	slices.Sort(want)
+	if got := slices.Sorted(slices.Values(x.Warnings)); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestEveryRemovedFlagIsReadOverWithOneWarning(t *testing.T) {
 	for _, r := range RemovedFlags() {
 		value := "=1"

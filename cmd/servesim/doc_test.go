@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/servesim/servesim/scenarios"
 )
 
 // Every command in the README is run, in an empty directory, and must print what the README shows: a document that is
@@ -93,6 +95,18 @@ func output(t *testing.T, args []string) string {
 		t.Errorf("servesim %s is wrong usage: %s", strings.Join(args, " "), stderr.String())
 	}
 	return stdout.String() + stderr.String()
+}
+
+func TestTheREADMENamesEveryScenario(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenarios.Names() {
+		if !bytes.Contains(text, []byte("`"+s.Name+"`")) {
+			t.Errorf("README.md does not name the scenario `%s`: say what it is about", s.Name)
+		}
+	}
 }
 
 func TestReplayRewritesOutputsAndNothingElse(t *testing.T) {

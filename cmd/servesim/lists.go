@@ -27,8 +27,42 @@ func newModels(e *env) *cobra.Command { return newList(e, "models", "List the mo
 
 func newGPUs(e *env) *cobra.Command { return newList(e, "gpus", "List the GPUs", gpus) }
 
+// newScenarios lists the embedded scenarios, or prints one: what to look at and to try stands in its header.
 func newScenarios(e *env) *cobra.Command {
-	return newList(e, "scenarios", "List the embedded scenarios", embedded)
+	c := newList(e, "scenarios", "List the embedded scenarios, or print one", embedded)
+	c.Use = "scenarios [NAME]"
+	c.Long = "List the embedded scenarios. With a NAME, print that one: its header says what to look at and what to try, and it is a\n" +
+		"file to begin one's own with."
+	c.Example = "  servesim scenarios\n" +
+		"  servesim scenarios chat >mine.yaml"
+	c.Args = arguments(1)
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return described(embedded()), cobra.ShellCompDirectiveNoFileComp
+	}
+	list := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return list(c, args)
+		}
+		return e.printScenario(args[0])
+	}
+	return c
+}
+
+func (e *env) printScenario(name string) error {
+	text, ok := scenarios.Source(name)
+	if !ok {
+		var names []string
+		for _, s := range scenarios.Names() {
+			names = append(names, s.Name)
+		}
+		if near := scenarios.Nearest(name, names); len(near) > 0 {
+			return usagef("there is no scenario %q; did you mean %s?", name, strings.Join(near, " or "))
+		}
+		return usagef("there is no scenario %q; servesim scenarios lists them", name)
+	}
+	_, err := e.stdout.Write(text)
+	return err
 }
 
 // newList is a command that shows what is built in.
@@ -123,7 +157,12 @@ func modelSummary(m hardware.Model) string {
 	return strings.Join(append(words, string(m.Dtype)), ", ")
 }
 
-func billions(params int64) string { return fmt.Sprintf("%.3gB", float64(params)/1e9) }
+func billions(params int64) string {
+	if params >= 1e12 {
+		return fmt.Sprintf("%.3gT", float64(params)/1e12)
+	}
+	return fmt.Sprintf("%.3gB", float64(params)/1e9)
+}
 
 func gpus() []item {
 	var list []item

@@ -102,13 +102,6 @@ func newRoot(e *env) *cobra.Command {
 	return root
 }
 
-// help shows what a command does. pflag's mark of a switch is blanked: that --steps=false is possible goes without saying.
-func help(w io.Writer, c *cobra.Command) {
-	const mark = "[=true|false]"
-	usage := strings.ReplaceAll(c.UsageString(), mark, strings.Repeat(" ", len(mark)))
-	fmt.Fprintf(w, "%s\n\n%s", orElse(c.Long, c.Short), usage)
-}
-
 // named finds the command that args name: the verb comes first.
 func named(root *cobra.Command, args []string) *cobra.Command {
 	if len(args) == 0 {

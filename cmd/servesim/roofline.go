@@ -32,14 +32,14 @@ func newRoofline(e *env) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return r.run(e) },
 	}
 	f := c.Flags()
-	f.StringVar(&r.model, "model", "llama-3.1-8b", "model: short `NAME` or Hugging Face id")
-	f.StringVar(&r.gpu, "gpu", "h100-sxm", "GPU `NAME`, as in servesim gpus")
-	f.StringVar(&r.dtype, "dtype", "auto", "`TYPE` of weights: auto, bfloat16, float16")
-	f.StringVar(&r.quantization, "quantization", "", "quantised weights: fp8, int8, awq, gptq, mxfp4 (also -q)")
+	f.StringVar(&r.model, "model", "llama-3.1-8b", "short `NAME` (servesim models) or Hugging Face id")
+	f.StringVar(&r.gpu, "gpu", "h100-sxm", "`NAME` of the card (servesim gpus)")
+	f.StringVar(&r.dtype, "dtype", "auto", "`TYPE` of weights and activations: auto, bfloat16, float16")
+	f.StringVar(&r.quantization, "quantization", "", "`METHOD` for the weights: fp8, int8, awq, gptq, mxfp4 (also -q)")
 	f.StringVar(&r.kv, "kv-cache-dtype", "auto", "`TYPE` of the KV cache: auto, bfloat16, fp8")
-	f.IntVar(&r.tp, "tensor-parallel-size", 1, "GPUs that share each layer (also -tp)")
-	f.IntSliceVar(&r.batches, "batch", []int{1, 8, 32, 128, 256}, "batch sizes of the decode steps")
-	f.IntVar(&r.context, "context", 1024, "tokens of each sequence, and of the prompt that is prefilled")
+	f.IntVar(&r.tp, "tensor-parallel-size", 1, "`N` GPUs share each layer (also -tp)")
+	f.IntSliceVar(&r.batches, "batch", []int{1, 8, 32, 128, 256}, "batch sizes of the decode steps: `N,N...`")
+	f.IntVar(&r.context, "context", 1024, "`N` tokens in each sequence, and in the prompt that is prefilled")
 	f.StringVar(&r.format, "format", "table", "`table` or json")
 	return c
 }

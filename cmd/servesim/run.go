@@ -37,7 +37,8 @@ func newRun(e *env) *cobra.Command {
 		Use:   "run [SCENARIO]",
 		Short: "Simulate one scenario and report what happened",
 		Long: "Simulate one scenario and report what happened. SCENARIO is the name of an embedded one (servesim scenarios) or a\n" +
-			"YAML file; without it, chat. Flags of `vllm serve` and `vllm bench serve` keep their names and meanings.",
+			"YAML file; without it, chat. Flags of `vllm serve` and `vllm bench serve` keep their names and meanings; a switch such\n" +
+			"as --enable-prefix-caching is turned off by --no-enable-prefix-caching.",
 		Example: "  servesim run\n" +
 			"  servesim run chat --request-rate 30 --quantization fp8\n" +
 			"  servesim run --model Qwen/Qwen2.5-7B-Instruct --gpu L40S --random-input-len 1024 --random-output-len 256 --request-rate 4\n" +
@@ -66,9 +67,9 @@ func newRun(e *env) *cobra.Command {
 	f.StringVar(&r.metrics, "percentile-metrics", "ttft,tpot,itl", "metrics that --format vllm and --save-result show: `LIST` of ttft, tpot, itl, e2el")
 	f.StringVar(&r.percentiles, "metric-percentiles", "99", "percentiles that they show, and that every report adds: `LIST`")
 	f.BoolVar(&r.saveResult, "save-result", false, "write the JSON of vllm bench serve to a file")
-	f.BoolVar(&r.saveDetail, "save-detailed", false, "with every request and token in it")
-	f.StringVar(&r.resultFile, "result-filename", "", "its `NAME`")
-	f.StringVar(&r.resultDir, "result-dir", "", "its `DIRECTORY`")
+	f.BoolVar(&r.saveDetail, "save-detailed", false, "the same, with every request and token in it")
+	f.StringVar(&r.resultFile, "result-filename", "", "`NAME` of that file")
+	f.StringVar(&r.resultDir, "result-dir", "", "`DIRECTORY` of that file")
 	complete(c)
 	return c
 }
