@@ -81,6 +81,7 @@ var knobs = []knob{
 	{"cluster.prefill.router", unless(func(s *Scenario) bool { return s.chooses(&s.Cluster.Prefill) }, "with one engine that prefills")},
 	{"cluster.decode.router", unless(func(s *Scenario) bool { return s.chooses(&s.Cluster.Decode) }, "with one engine that decodes")},
 	{"cluster.hop", unless((*Scenario).several, "with one engine")},
+	{"cluster.autoscale.", unless((*Scenario).scales, "without autoscaling")}, // given, it would be refused: this leaves it out of the configuration
 
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode || s.disaggregated() }, "while all GPUs are on one node")},
 	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 || s.disaggregated() }, "with one GPU")},

@@ -107,7 +107,7 @@ func (r *reader) pools() {
 			r.wrong("engine.speculative_config", "is not supported where prefill and decode have engines of their own")
 		}
 		if p.s.Engine.DataParallelSize > 1 {
-			r.wrong("engine.data_parallel_size", "is not supported where prefill and decode have engines of their own: give cluster.%s more replicas", p.name)
+			r.wrong("engine.data_parallel_size", "is not supported where prefill and decode have engines of their own: give cluster.prefill or cluster.decode more replicas")
 		}
 	}
 	if name := s.Scheduler.Name; name != "" && name != "chunked" {
