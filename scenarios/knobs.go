@@ -49,7 +49,7 @@ var knobs = []knob{
 	{speculative + ".prompt_lookup_max", unless(silent, "in a simulation: acceptance says what a search finds")},
 	{"engine.api_server_count", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 	{"engine.expert_skew", unless(func(s *Scenario) bool { return s.experts }, "on a model without experts")},
-	{"engine.enable_expert_parallel", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
+	{"engine.enable_expert_parallel", unless(func(s *Scenario) bool { return s.gpus() > 1 || !s.Engine.EnableExpertParallel }, "with one GPU")},
 	{"engine.constrained_decoding.cost", unless(func(s *Scenario) bool { return s.Engine.ConstrainedDecoding.Share > 0 }, "while engine.constrained_decoding.share is 0")},
 	{"frontend.api_servers", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 
