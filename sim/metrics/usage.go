@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"slices"
+
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -51,7 +53,7 @@ func (w *watch) sample(r *engine.Ran, cost *split, total int64) {
 	u, step := &w.use, &r.Plan.Step
 	u.steps++
 	u.tokens += int64(step.Tokens)
-	u.peakRunning = max(u.peakRunning, step.Seqs)
+	u.peakRunning = max(u.peakRunning, w.running(r))
 	held := 0.0
 	if w.e.Usage != nil {
 		if k := w.e.Usage(); k.Total > 0 {
@@ -65,6 +67,24 @@ func (w *watch) sample(r *engine.Ran, cost *split, total int64) {
 	}
 	s := spell{ran: r, cost: cost, total: total, seqs: step.Seqs, held: held}
 	u.take(&s, s.within(warmup, sim.Never))
+}
+
+// running returns the sequences in all steps that were under way when this one began: several where it passes several
+// pipeline stages.
+func (w *watch) running(r *engine.Ran) int {
+	w.passing = slices.DeleteFunc(w.passing, func(p passing) bool { return p.end <= r.Start })
+	w.passing = append(w.passing, passing{r.End, r.Plan.Step.Seqs})
+	n := 0
+	for _, p := range w.passing {
+		n += p.seqs
+	}
+	return n
+}
+
+// A passing is a step that later ones may overlap with.
+type passing struct {
+	end  sim.Time
+	seqs int
 }
 
 // settle counts the steps that ended when nobody was left: the run goes on.
