@@ -36,7 +36,7 @@ var autoscaleFields = []field{
 	{path: "cluster.autoscale.target", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Target }, def: "auto", doc: "Above it replicas are started, in proportion; below half of it, for a cooldown, one is stopped. auto = 5 waiting, 0.7 of the cache, half of slo.ttft (500ms without one)."},
 	{path: "cluster.autoscale.startup", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Startup }, def: "60s", limit: notNegative, doc: "From the decision to start a replica until it takes requests. Its GPUs are paid for meanwhile."},
 	{path: "cluster.autoscale.cooldown", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Cooldown }, def: "60s", limit: notNegative, doc: "How long there must have been too little to do before a replica is stopped."},
-	{path: "cluster.autoscale.interval", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Interval }, def: "10s", limit: positive, doc: "Between two looks at the metric."},
+	{path: "cluster.autoscale.interval", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Interval }, def: "10s", limit: limit{"be at least 1ms", func(v float64) bool { return v >= float64(time.Millisecond) }}, doc: "Between two looks at the metric."},
 }
 
 // scales reports whether the number of replicas follows the load.

@@ -93,6 +93,8 @@ func (r *reader) classKey(table []field, e entry, path, in string) {
 	}
 	sec := &classSections[i]
 	switch n := e.value; {
+	case n.kind == null && !sec.none:
+		delete(r.s.set, join(path, key)) // as if it had been left out
 	case n.kind == null, sec.none && n.kind == scalar && strings.EqualFold(n.text, "none"):
 	case n.kind == scalar && sec.short != "":
 		r.classKey(table, entry{sec.short, n.at, n}, path, key)

@@ -28,7 +28,7 @@ type Group struct {
 	s     *Scenario // the scenario with the group's settings in place of its own
 }
 
-// replicaCount bounds how many engines one run holds: each takes memory of its own.
+// replicaCount bounds how many engines one run holds, and API processes one engine: each takes memory of its own.
 var replicaCount = limit{"be from 1 to 4096", func(v float64) bool { return v >= 1 && v <= mostReplicas }}
 
 const mostReplicas = 4096

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,6 +49,19 @@ func TestEveryRouterLosesNothing(t *testing.T) {
 				t.Errorf("replicas %+v do not add up to %+v", r.Replicas, r.Requests)
 			}
 		})
+	}
+}
+
+func TestARowNamesItsReplicaWhateverItIsCalled(t *testing.T) {
+	var rows bytes.Buffer
+	s := setup{"workload={requests: 3, rate: 40}", `cluster={replicas: 2, groups: [{name: 'a, "b"', replicas: 2}]}`}
+	mustRun(t, s.experiment(t), Options{Requests: &rows})
+	all, err := csv.NewReader(&rows).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := all[1][len(all[1])-1]; last != `a, "b"-0` {
+		t.Errorf("the first request was served by %s", last)
 	}
 }
 

@@ -61,7 +61,7 @@ var serverFields = []field{
 
 // frontendFields are what stands between the client and the engine.
 var frontendFields = []field{
-	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: atLeastOne, doc: "API processes; they share prompts and streams evenly."},
+	{path: "frontend.api_servers", into: func(s *Scenario) any { return &s.Frontend.APIServers }, def: "1", limit: replicaCount, doc: "API processes; they share prompts and streams evenly."},
 	{path: "frontend.per_request", into: func(s *Scenario) any { return &s.Frontend.PerRequest }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each request, before its prompt: HTTP, chat template. Other requests wait for it. auto = as the engine profile has it, here and below."},
 	{path: "frontend.tokenize", into: func(s *Scenario) any { return &s.Frontend.Tokenize }, def: "auto", words: autoTime, limit: notNegative, doc: "Time of an API process for each token of a prompt; prompts wait for each other."},
 	{path: "frontend.latency", into: func(s *Scenario) any { return &s.Frontend.Latency }, def: "auto", words: autoTime, limit: notNegative, doc: "Everything else between client and scheduler, there and back; nobody waits for anybody."},
@@ -92,7 +92,7 @@ var loadFields = []field{
 	{path: "workload.prefix.tokens", into: func(s *Scenario) any { return &s.Workload.Prefix.Tokens }, def: "0", limit: notNegative, doc: "Length of the shared beginning; it is added to the prompt."},
 	{path: "workload.prefix.distinct", into: func(s *Scenario) any { return &s.Workload.Prefix.Distinct }, words: noneWord, limit: atLeastOne, doc: "How many different prompts there are: they come round in one shuffled order; left out: no prompt comes twice."},
 	{path: "workload.classes", into: func(s *Scenario) any { return &s.Workload.Classes }, doc: "Kinds of requests: a list of {name, share, priority, prompt, output, slo}; what is left out of prompt, output and slo is the workload's."},
-	{path: "workload.clients.count", into: func(s *Scenario) any { return &s.Workload.Clients.Count }, limit: atLeastOne, doc: "How many clients; one if left out."},
+	{path: "workload.clients.count", into: func(s *Scenario) any { return &s.Workload.Clients.Count }, limit: limit{"be from 1 to 1048576", func(v float64) bool { return v >= 1 && v <= 1<<20 }}, doc: "How many clients; one if left out."},
 	{path: "workload.clients.skew", into: func(s *Scenario) any { return &s.Workload.Clients.Skew }, def: "0", limit: notNegative, doc: "Zipf's law: the k-th client sends 1/k^skew as much as the first; 0 = all the same."},
 	{path: "workload.clients.shares", into: func(s *Scenario) any { return &s.Workload.Clients.Shares }, doc: "One client for each weight of a list, in place of count and skew."},
 	{path: "workload.timeout", into: func(s *Scenario) any { return &s.Workload.Timeout }, def: "none", words: noneWord, limit: positive, doc: "A client gives up after this; counted as aborted."},

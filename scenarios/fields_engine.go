@@ -38,7 +38,7 @@ func engineFields() []field {
 		{path: "engine.async_scheduling", into: func(s *Scenario) any { return &s.Engine.AsyncScheduling }, def: "auto", words: autoWord, doc: "Plan a step before the outputs of the one before are known."},
 		{path: "engine.enforce_eager", into: func(s *Scenario) any { return &s.Engine.EnforceEager }, def: "false", doc: "No CUDA graphs."},
 		{path: "engine.cudagraph_capture_sizes", into: func(s *Scenario) any { return &s.Engine.CUDAGraphCaptureSizes }, doc: "Token counts for which graphs are captured, a list."},
-		{path: "engine.api_server_count", into: func(s *Scenario) any { return &s.Engine.APIServerCount }, def: "auto", words: autoWord, limit: atLeastOne, doc: "API processes; auto = frontend.api_servers."},
+		{path: "engine.api_server_count", into: func(s *Scenario) any { return &s.Engine.APIServerCount }, def: "auto", words: autoWord, limit: replicaCount, doc: "API processes; auto = frontend.api_servers."},
 		{path: "engine.kv_offloading_size", into: func(s *Scenario) any { return &s.Engine.KVOffloadingSize }, words: []word{{"none", 0}}, limit: notNegative, doc: "Host memory that keeps copies of KV blocks, GiB of all GPUs together; none if left out."},
 		{path: "engine.kv_offloading_policy", into: func(s *Scenario) any { return &s.Engine.KVOffloadingPolicy }, choices: []string{"write-through", "write-through-selective"}, doc: "Which blocks are copied to the host: every one as soon as it is full (as vLLM does, if left out), or those only that are asked for a second time."},
 		{path: "engine.kv_far_tier.size", into: func(s *Scenario) any { return &s.Engine.KVFarTier.Size }, limit: positive, doc: "GiB of KV blocks that it keeps, for which the host's memory has no room any more; none if left out."},

@@ -1,6 +1,9 @@
 package scenarios
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // SpeculativeConfig is vLLM's setting of that name, and what a simulator has to be told beside it.
 type SpeculativeConfig struct {
@@ -61,7 +64,7 @@ func (f *field) readRates(into *Rates, n *node) error {
 		into.Values = append(into.Values, x)
 	}
 	if len(into.Values) == 0 {
-		return fmt.Errorf("must be a number or a list of numbers, got %s", n.kind)
+		return errors.New("must be a number or a list of numbers, got none")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 )
@@ -70,4 +71,14 @@ func TestRanksInLockstepKeepEveryInvariant(t *testing.T) {
 func TestASkewedRouterBurdensExpertParallelism(t *testing.T) {
 	s := setup{"model=qwen3-30b-a3b", "hardware.gpu=h100-sxm", "engine={profile: vllm-v1, data_parallel_size: 4, enable_expert_parallel: true, max_model_len: 8192}", "workload={requests: 200, arrivals: burst, prompt: 2000, output: 8}"}
 	above(t, "time to first token when the busiest GPU has twice its share", s.with("engine.expert_skew=0.5").run(t).Latency.TTFT.Mean, s.with("engine.expert_skew=1").run(t).Latency.TTFT.Mean, 0.05)
+}
+
+func TestTheLargestBatchOfSeveralStagesIsNoSmallerThanTheMean(t *testing.T) {
+	for _, stages := range []int{1, 2, 4} {
+		s := setup{fmt.Sprintf("engine={pipeline_parallel_size: %d, max_num_batched_tokens: 128, max_num_seqs: 8}", stages)}
+		r := s.with("workload={requests: 20, rate: inf, prompt: 600, output: 3}").run(t)
+		if b := r.Engine.Batch; b.MeanRunning > float64(b.PeakRunning) || b.PeakRunning > 8 {
+			t.Errorf("%d stages: %.2f sequences on average, %d at most", stages, b.MeanRunning, b.PeakRunning)
+		}
+	}
 }

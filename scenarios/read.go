@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -148,7 +149,7 @@ func readInts(into *[]int, n *node) error {
 		*into = append(*into, i)
 	}
 	if len(*into) == 0 {
-		return fmt.Errorf("must be a list of whole numbers, got %s", n.kind)
+		return errors.New("must be a list of whole numbers, got none")
 	}
 	return nil
 }

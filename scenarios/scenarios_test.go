@@ -274,6 +274,7 @@ func TestTheResolvedConfigurationRunAgainGivesTheSameBytes(t *testing.T) {
 		"only groups": {few, "cluster={groups: [{replicas: 2, gpu: a100, engine: {kv_cache_dtype: fp8}}]}"},
 		"autoscale":   {few, "cluster.autoscale={min: 2, max: 5, metric: ttft, startup: 1s}"},
 		"law of zero": {few, "workload.classes=[{name: a, prompt: {dist: uniform, mean: 40, range_ratio: 0}}, {name: b, output: {mean: 9, std: 0}}]"},
+		"no law":      {few, "workload.classes=[{name: a, prompt: null}, {name: b, output: null, slo: null}]"},
 		"assumed":     {few, "engine.speculative_config={method: eagle, num_speculative_tokens: 3}"},
 		"servers":     {few, "cluster={replicas: 2, groups: [{engine: {api_server_count: 2}}]}", "frontend.per_chunk=300us"},
 		"profiles":    {few, "cluster={replicas: 2, groups: [{engine: {profile: vllm-0.11, num_gpu_blocks_override: 9000}}]}"},

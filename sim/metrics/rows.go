@@ -111,7 +111,7 @@ func (rs *rows) flush() error {
 // end appends the name of the replica, where there are several, and ends the line.
 func (rs *rows) end(b []byte, p *pendingRow) []byte {
 	if rs.replicas {
-		b = append(append(b, ','), p.replica...)
+		b = appendField(append(b, ','), p.replica)
 	}
 	return append(b, '\n')
 }

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"slices"
+
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
@@ -52,7 +54,7 @@ func (w *watch) sample(r *engine.Ran, pool kvcache.Usage, cost *split, total int
 	u, step := &w.use, &r.Plan.Step
 	u.steps++
 	u.tokens += int64(step.Tokens)
-	u.peakRunning = max(u.peakRunning, step.Seqs)
+	u.peakRunning = max(u.peakRunning, w.running(r))
 	held := share(pool)
 	u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, pool.Held)
 	if w.census.present+w.legs == 0 { // whether it is measured is known at the next arrival, or at the end
@@ -73,6 +75,27 @@ func (w *watch) pool() kvcache.Usage {
 
 // share returns which part of a pool sequences hold.
 func share(k kvcache.Usage) float64 { return ratio(float64(k.Held), float64(k.Total)) }
+
+// running returns the sequences in all steps that were under way when this one began: several where it passes several
+// pipeline stages.
+func (w *watch) running(r *engine.Ran) int {
+	if last := len(w.passing) - 1; last >= 0 && w.passing[last].end <= r.Start {
+		w.passing = w.passing[:0] // as always with one stage
+	}
+	w.passing = slices.DeleteFunc(w.passing, func(p passing) bool { return p.end <= r.Start })
+	w.passing = append(w.passing, passing{r.End, r.Plan.Step.Seqs})
+	n := 0
+	for _, p := range w.passing {
+		n += p.seqs
+	}
+	return n
+}
+
+// A passing is a step that later ones may overlap with.
+type passing struct {
+	end  sim.Time
+	seqs int
+}
 
 // settle counts the steps that ended when nobody was left: the run goes on.
 func (w *watch) settle() {

@@ -32,13 +32,14 @@ type watch struct {
 	flying int // plans in flight
 	stale  int // steps to come that were in flight when a request lost its memory
 
-	legs   int // under way: parts of other engines' requests
-	use    usage
-	late   []lateStep         // steps that ended when nobody was left to wait for them
-	before scheduler.Counters // the scheduler's totals when the warm-up was over
-	early  engine.Drafted     // drafts verified before the warm-up was over
-	tally  tally
-	census census
+	legs    int // under way: parts of other engines' requests
+	use     usage
+	passing []passing          // steps that the newest may have overlapped with
+	late    []lateStep         // steps that ended when nobody was left to wait for them
+	before  scheduler.Counters // the scheduler's totals when the warm-up was over
+	early   engine.Drafted     // drafts verified before the warm-up was over
+	tally   tally
+	census  census
 
 	requests int // that have arrived here
 }
