@@ -42,29 +42,6 @@ func speculationFields() []field {
 	}
 }
 
-// readRates reads one number, or a list of them.
-func (f *field) readRates(into *Rates, n *node) error {
-	items := n.items
-	if n.kind == scalar {
-		items = []*node{n}
-	}
-	*into = Rates{List: n.kind == list}
-	for _, v := range items {
-		var x float64
-		if v.kind != scalar {
-			return fmt.Errorf("must be a number or a list of numbers, got %s in it", v.kind)
-		}
-		if err := f.readScalar(&x, v); err != nil {
-			return err
-		}
-		into.Values = append(into.Values, x)
-	}
-	if len(into.Values) == 0 {
-		return fmt.Errorf("must be a number or a list of numbers, got %s", n.kind)
-	}
-	return nil
-}
-
 // readTiers reads a list of [from, to, drafts].
 func readTiers(into *[]BatchTier, n *node) error {
 	const form = "must be a list of [from, to, drafts]"
