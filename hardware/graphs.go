@@ -80,11 +80,12 @@ func (l *launches) pad(n int) int {
 	return n
 }
 
-// gaps returns how long the GPU idles between the kernels of a step of n tokens that keep it busy for the given time. It is
-// never done before its kernels have been launched.
-func (l *launches) gaps(n int, busy float64) float64 {
-	if k := len(l.sizes); k > 0 && n <= l.sizes[k-1] {
-		return 0
-	}
-	return max(l.floor-busy, 0)
+// captured reports whether a step of n tokens replays a graph.
+func (l *launches) captured(n int) bool {
+	k := len(l.sizes)
+	return k > 0 && n <= l.sizes[k-1]
 }
+
+// gaps returns how long the GPU idles between the kernels of a step without a graph that keep it busy for the given time.
+// It is never done before its kernels have been launched.
+func (l *launches) gaps(busy float64) float64 { return max(l.floor-busy, 0) }

@@ -62,14 +62,20 @@ const longestSpan time.Duration = 1 << 60
 
 // nanoseconds rounds a span of at least zero seconds to the nearest nanosecond; what is longer than longestSpan becomes it. It is
 // the one place where prices become time.
-func nanoseconds(s float64) time.Duration { return time.Duration(min(s*1e9+0.5, float64(longestSpan))) }
+func nanoseconds(s float64) time.Duration {
+	if ns := s*1e9 + 0.5; ns < float64(longestSpan) { // min() spends more on NaN than all of this
+		return time.Duration(ns)
+	}
+	return longestSpan
+}
 
 // settle writes a price as integer time into c. The causes are cut to whole nanoseconds and overhead takes the rest, so
 // that they always add up to Device + Hop; a step of any work takes at least a nanosecond.
 func (p *price) settle(c *Cost, hop time.Duration) {
-	device, scale := max(nanoseconds(p.seconds()), 1), 1e9
+	seconds, scale := p.seconds(), 1e9
+	device := max(nanoseconds(seconds), 1)
 	if device == longestSpan { // the causes share what there is
-		scale = float64(longestSpan) / p.seconds()
+		scale = float64(longestSpan) / seconds
 	}
 	compute, weights := time.Duration(p.compute*scale), time.Duration(p.weights*scale)
 	kv, network := time.Duration(p.kv*scale), time.Duration(p.network*scale)

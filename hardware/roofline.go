@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"cmp"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type Roofline struct {
 	routed table // experts, by the tokens of all data-parallel ranks; empty without such ranks: they are in linear then
 	ranks  int
 	head   table // by sampled rows
+
+	decodings []atomic.Pointer[decoding] // both, and more, for steps of nothing but decodes; by their number
 
 	attention attention
 	elements  elementwise
@@ -89,12 +92,15 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 	if r.ranks > 1 {
 		r.routed = newTable(min(cmp.Or(d.MaxNumBatchedTokens, usualTokens)*r.ranks, largestTable), r.route)
 	}
-	r.head = newTable(min(cmp.Or(d.MaxNumSeqs, usualSeqs)*(1+d.Drafter.Drafts), largestTable), r.sample)
+	seqs := min(cmp.Or(d.MaxNumSeqs, usualSeqs), largestTable)
+	r.head = newTable(min(seqs*(1+d.Drafter.Drafts), largestTable), r.sample)
 	drafts, err := newSpeculator(d, s)
 	if err != nil {
 		return nil, err
 	}
-	r.drafts = drafts
+	if r.drafts = drafts; drafts == nil && r.ranks == 1 {
+		r.decodings = make([]atomic.Pointer[decoding], seqs+1)
+	}
 	return r, nil
 }
 
@@ -104,9 +110,20 @@ func (r *Roofline) Window() Window { return r.window }
 // Cost prices a step on one GPU of the most loaded pipeline stage. A step without tokens costs nothing; any other takes
 // time on the device.
 func (r *Roofline) Cost(s Step) (c Cost) {
+	r.Fill(&c, &s)
+	return c
+}
+
+// Fill is Cost in place. It implements [Filler].
+func (r *Roofline) Fill(c *Cost, s *Step) {
 	rows := max(s.Tokens, s.Rows)
 	if rows <= 0 {
-		return c
+		*c = Cost{}
+		return
+	}
+	if n := s.Decodes; n == rows && n == s.Sampled && n == s.Seqs && uint(n) < uint(len(r.decodings)) {
+		r.fillDecodes(c, s)
+		return
 	}
 	var p price
 	r.linear.addTo(&p, rows)
@@ -116,32 +133,53 @@ func (r *Roofline) Cost(s Step) (c Cost) {
 	if s.Sampled > 0 {
 		r.head.addTo(&p, s.Sampled)
 	}
-	r.attend(&p, &s)
-	gaps := r.launches.gaps(rows, p.seconds())
+	r.startAttention(&p, s)
+	r.attend(&p, s)
+	waits := 0.0
 	if r.drafts != nil {
-		gaps += r.drafts.gaps(&s)
+		waits = r.drafts.gaps(s)
+	}
+	r.launch(&p, rows, waits)
+	p.settle(c, nanoseconds(r.network.hop(rows)))
+	c.Exposed, c.Host = r.hostTimes(s)
+	if r.drafts != nil {
+		r.drafts.charge(c, s)
+	}
+}
+
+// hostTimes returns what a step takes of the host: what always adds, and what may hide.
+func (r *Roofline) hostTimes(s *Step) (exposed, hidden time.Duration) {
+	h, seqs := &r.host, float64(s.Seqs)
+	return nanoseconds(h.ExposedBase + h.ExposedPerSeq*seqs + h.ExposedPerSampled*float64(s.Sampled)),
+		nanoseconds(h.HiddenBase + h.HiddenPerSeq*seqs)
+}
+
+// launch adds the time that the GPU idles between the kernels of a step of n tokens, which waits for so many seconds anyway.
+func (r *Roofline) launch(p *price, n int, waits float64) {
+	gaps := waits
+	if !r.launches.captured(n) {
+		gaps += r.launches.gaps(p.seconds())
 	}
 	p.overhead += gaps
 	p.joules += r.power.idle * gaps
-	p.settle(&c, nanoseconds(r.network.hop(rows)))
-	seqs := float64(s.Seqs)
-	c.Exposed = nanoseconds(r.host.ExposedBase + r.host.ExposedPerSeq*seqs + r.host.ExposedPerSampled*float64(s.Sampled))
-	c.Host = nanoseconds(r.host.HiddenBase + r.host.HiddenPerSeq*seqs)
-	if r.drafts != nil {
-		r.drafts.charge(&c, &s)
-	}
-	return c
 }
 
-var _ CostModel = (*Roofline)(nil)
+var (
+	_ CostModel = (*Roofline)(nil)
+	_ Filler    = (*Roofline)(nil)
+)
 
-// attend adds the attention of every layer.
-func (r *Roofline) attend(p *price, s *Step) {
-	n, chunks := float64(s.Decodes), s.ChunkRows > 0
-	start := float64(r.shard.layers) * r.attention.start(n, chunks)
+// startAttention adds what the attention of every layer takes before it works.
+func (r *Roofline) startAttention(p *price, s *Step) {
+	start := float64(r.shard.layers) * r.attention.start(float64(s.Decodes), s.ChunkRows > 0)
 	p.overhead += start
 	p.joules += r.power.idle * start
+}
+
+// attend adds the attention of every layer, once started.
+func (r *Roofline) attend(p *price, s *Step) {
 	full, sliding := float64(r.shard.full), float64(r.shard.sliding)
+	n := float64(s.Decodes)
 	switch {
 	case n > 0 && s.Draft.Rows > 0:
 		r.verify(p, s)
@@ -151,7 +189,7 @@ func (r *Roofline) attend(p *price, s *Step) {
 			r.addAttention(p, sliding, r.attention.decode(n, float64(s.WindowKVRead), 0))
 		}
 	}
-	if chunks {
+	if s.ChunkRows > 0 {
 		rows := float64(s.ChunkRows)
 		r.addAttention(p, full, r.attention.prefill(rows, float64(s.AttnPairs), float64(s.PrefillKV)))
 		if sliding > 0 {

@@ -3,6 +3,7 @@ package kvcache
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // sequence returns the memory of a sequence that has some.
@@ -62,6 +63,9 @@ func (p *Pool) extend(s *sequence, want int) {
 	told := min(want, s.listed())
 	for i := range s.tables {
 		t := &s.tables[i]
+		if n := told - len(t.blocks); n > 0 {
+			t.blocks = slices.Grow(t.blocks, n)
+		}
 		for len(t.blocks) < told {
 			t.blocks = append(t.blocks, p.name())
 		}

@@ -119,15 +119,15 @@ func classNames(table []field, section string) (names []string) {
 	return names
 }
 
-// show returns the class as the configuration gives it.
-func (c *Class) show() Map {
+// show returns the class as the configuration gives it; given reports which of its keys were written.
+func (c *Class) show(given func(key string) bool) Map {
 	var m Map
 	table := classFields(c)
 	for i := range table {
 		f := &table[i]
 		in, _ := parent(f.path)
-		if in != "" && isZero(f.into(nil)) {
-			continue // a law or a target that was not given
+		if in != "" && isZero(f.into(nil)) && (in == "slo" || !given(f.path)) {
+			continue // a law or a target that was not given; a deviation or a ratio of zero is a number like any other
 		}
 		m = m.put(f.path, f.show(f.into(nil)))
 	}

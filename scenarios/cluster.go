@@ -73,6 +73,17 @@ func (s *Scenario) several() bool {
 	return s.scales() || s.plain()+s.grouped() > 1 || s.disaggregated()
 }
 
+// mixed reports whether there are engines of several profiles.
+func (s *Scenario) mixed() bool {
+	differs := func(other *Scenario) bool { return other != nil && other.Engine.Profile != s.Engine.Profile }
+	for i := range s.Cluster.Groups {
+		if differs(s.Cluster.Groups[i].s) {
+			return true
+		}
+	}
+	return differs(s.Cluster.Prefill.s) || differs(s.Cluster.Decode.s)
+}
+
 // groupKeys are the keys of one item of cluster.groups.
 var groupKeys = []string{"name", "replicas", "gpu", "engine"}
 
@@ -141,11 +152,19 @@ func (r *reader) group(g *Group, path string) {
 			below.section(e.value, "hardware.gpu")
 		case "engine":
 			below.section(e.value, "engine")
+			own.serves(r.s)
 		default:
 			r.itemKey(table, e, path, groupKeys)
 		}
 	}
 	r.mistakes = append(r.mistakes, below.mistakes.within(path)...)
+}
+
+// serves lets api_server_count take the place of the base scenario's frontend.api_servers where it is the engines' own.
+func (s *Scenario) serves(base *Scenario) {
+	if path := "engine.api_server_count"; s.set[path] != base.set[path] {
+		delete(s.set, "frontend.api_servers")
+	}
 }
 
 // shownGroups returns the groups as the configuration gives them: what differs from the scenario's own engine.

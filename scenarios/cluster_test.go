@@ -51,6 +51,15 @@ func TestEveryRouterLosesNothing(t *testing.T) {
 	}
 }
 
+func TestGroupsOfOtherProfilesKeepTheirSchedulerWhenRunAgain(t *testing.T) {
+	s := setup{"workload={requests: 40, rate: 40, prompt: 2000}", "cluster={replicas: 2, groups: [{engine: {profile: vllm-v0}}]}"}
+	first := mustRun(t, s.experiment(t), Options{})
+	again := mustRun(t, mustBuild(t, string(first.Config.JSON())), Options{})
+	if a, b := reportBytes(t, first), reportBytes(t, again); !bytes.Equal(a, b) {
+		t.Errorf("reports differ: %s", firstDifference(b, a))
+	}
+}
+
 func TestOneReplicaIsTheEngineItself(t *testing.T) {
 	one := mustRun(t, mustBuild(t, "agent", "workload.requests=100"), Options{})
 	same := mustRun(t, mustBuild(t, "agent", "workload.requests=100", "cluster.replicas=1"), Options{})

@@ -133,7 +133,7 @@ func (s *Scenario) shown(f *field) (any, bool) {
 	if classes, ok := from.(*[]Class); ok {
 		var list []Map
 		for i := range *classes {
-			list = append(list, (*classes)[i].show())
+			list = append(list, (*classes)[i].show(s.given(classPath(i))))
 		}
 		return list, len(list) > 0
 	}
@@ -150,9 +150,16 @@ func (s *Scenario) shown(f *field) (any, bool) {
 func (s *Scenario) unset(f *field) bool {
 	switch v := f.into(s).(type) {
 	case *string:
-		return *v == ""
+		if *v == "" {
+			return true
+		}
 	case *[]int:
 		return len(*v) == 0
+	case *Rates: // what is assumed is assumed, and said, again
+		return v.Assumed || len(v.Values) == 0
+	}
+	if s.mixed() && (f.path == "scheduler.name" || strings.HasPrefix(f.path, "frontend.") && f.words != nil) {
+		return true // each profile has its own
 	}
 	return f.def == "" && isZero(f.into(s))
 }

@@ -8,6 +8,7 @@ import (
 // embeddedNames are the experiments that ship with the program, in the order in which to try them.
 var embeddedNames = []string{
 	"chat", "summarize", "conversation", "agent", "multiturn", "burst", "orders", "replicas",
+	"policies-saturated", "policies-stalls",
 	"quantization-fp16", "quantization-int8", "quantization-awq", "quantization-awq-fp8kv", "quantization-fp8",
 	"speculation", "speculation-busy",
 	"apart-1p1d", "apart-2-mixed", "apart-2p2d", "apart-4-mixed",

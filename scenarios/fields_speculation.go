@@ -20,8 +20,9 @@ type BatchTier struct{ From, To, Drafts int }
 
 // Rates is one number, or a list with one for each place.
 type Rates struct {
-	Values []float64
-	List   bool
+	Values  []float64
+	List    bool
+	Assumed bool // of the method: nobody has given them
 }
 
 var fraction01 = limit{"be from 0 to 1", func(v float64) bool { return v >= 0 && v <= 1 }}

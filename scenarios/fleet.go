@@ -34,6 +34,9 @@ func (f *fleet) build(x *Experiment) error {
 	if f.options.Memory != nil && x.Scenario.several() {
 		return errors.New("a pool that earlier runs have warmed is for one engine")
 	}
+	if f.options.Scheduler != nil && x.Scenario.disaggregated() {
+		return errors.New("engines that only prefill or decode share requests as vLLM's scheduler does: they know none of the caller's own")
+	}
 	if err := f.disaggregate(x); err != nil {
 		return err
 	}

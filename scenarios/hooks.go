@@ -12,6 +12,7 @@ import (
 // that watching costs nothing more.
 func watchBoth(a, b engine.Hooks) engine.Hooks {
 	return engine.Hooks{
+		Coasted: onCoast(&a, &b),
 		Arrived: onLife(a.Arrived, b.Arrived), Admitted: onLife(a.Admitted, b.Admitted),
 		FirstOut: onLife(a.FirstOut, b.FirstOut), Resumed: onLife(a.Resumed, b.Resumed),
 		Preempted: onLife(a.Preempted, b.Preempted), TokenOut: onLife(a.TokenOut, b.TokenOut),
@@ -47,6 +48,21 @@ func onRan(a, b func(*engine.Ran)) func(*engine.Ran) {
 	}
 	return func(r *engine.Ran) { a(r); b(r) }
 }
+
+// onCoast joins two hooks for whole stretches of steps. Somebody who wants to see every step by itself keeps the other
+// from seeing stretches.
+func onCoast(a, b *engine.Hooks) func([]engine.Ran) {
+	if a.Coasted == nil && stepwise(a) || b.Coasted == nil && stepwise(b) {
+		return nil
+	}
+	if a.Coasted == nil || b.Coasted == nil {
+		return either(a.Coasted, b.Coasted, a.Coasted == nil)
+	}
+	return func(steps []engine.Ran) { a.Coasted(steps); b.Coasted(steps) }
+}
+
+// stepwise reports whether hooks see steps.
+func stepwise(h *engine.Hooks) bool { return h.Planned != nil || h.Ran != nil || h.Gap != nil }
 
 func either[F any](a, b F, second bool) F {
 	if second {

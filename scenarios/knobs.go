@@ -49,6 +49,7 @@ var knobs = []knob{
 	{speculative + ".prompt_lookup_max", unless(silent, "in a simulation: acceptance says what a search finds")},
 	{"engine.api_server_count", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 	{"engine.expert_skew", unless(func(s *Scenario) bool { return s.experts }, "on a model without experts")},
+	{"engine.enable_expert_parallel", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
 	{"engine.constrained_decoding.cost", unless(func(s *Scenario) bool { return s.Engine.ConstrainedDecoding.Share > 0 }, "while engine.constrained_decoding.share is 0")},
 	{"frontend.api_servers", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 
@@ -77,8 +78,9 @@ var knobs = []knob{
 	{"cluster.remote.max_prefill_queue_size", unless(remotePolicy("length"), "without cluster.remote.policy: length")},
 	{"cluster.remote.eff_isl_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
 	{"cluster.remote.eff_isl_ratio_threshold", unless(remotePolicy("length-or-load"), "without cluster.remote.policy: length-or-load")},
+	{"cluster.prefill.router", unless(func(s *Scenario) bool { return s.chooses(&s.Cluster.Prefill) }, "with one engine that prefills")},
+	{"cluster.decode.router", unless(func(s *Scenario) bool { return s.chooses(&s.Cluster.Decode) }, "with one engine that decodes")},
 	{"cluster.hop", unless((*Scenario).several, "with one engine")},
-	{"cluster.autoscale.", unless((*Scenario).scales, "without autoscaling")},
 
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode || s.disaggregated() }, "while all GPUs are on one node")},
 	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 || s.disaggregated() }, "with one GPU")},
@@ -116,6 +118,9 @@ func silent(s *Scenario) bool { return !s.speculates() }
 func drafts(s *Scenario) bool { return silent(s) || s.Engine.SpeculativeConfig.Method != ngram }
 
 const underOneRoof = "without engines that only prefill or decode (cluster.prefill, cluster.decode)"
+
+// chooses reports whether there is ever more than one engine to route to in a pool.
+func (s *Scenario) chooses(p *Pool) bool { return p.Replicas > 1 || s.Cluster.Remote.BorrowAbove > 0 }
 
 func pulls(s *Scenario) bool { return s.Cluster.Transfer.Mode == "pull" }
 
@@ -172,14 +177,21 @@ func (s *Scenario) idle(path string) string {
 }
 
 // idleWarnings remarks upon every setting that was given and does nothing, in the order of the table.
-func (s *Scenario) idleWarnings() []string { return s.idleWarningsOf(nil) }
+func (s *Scenario) idleWarnings() []string {
+	return s.idleWarningsOf(func(string) bool { return true })
+}
 
-// idleWarningsOf remarks upon those that are wanted; nil: all.
+// ownIdleWarnings remarks upon those that are not the settings of the base scenario, which may act elsewhere.
+func (s *Scenario) ownIdleWarnings(base *Scenario) []string {
+	return s.idleWarningsOf(func(path string) bool { return s.set[path] != base.set[path] })
+}
+
+// idleWarningsOf remarks upon some of them.
 func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 	var warnings []string
 	for i := range fields {
 		f := &fields[i]
-		if !s.Explicit(f.path) || f.into == nil || wanted != nil && !wanted(f.path) {
+		if !s.Explicit(f.path) || f.into == nil || !wanted(f.path) {
 			continue
 		}
 		if why := s.idle(f.path); why != "" {
@@ -187,8 +199,7 @@ func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 		}
 	}
 	for _, r := range removedFlags {
-		path := "engine." + r.key()
-		if s.Explicit(path) && (wanted == nil || wanted(path)) && !(r.V0 && s.Scheduler.Name == "continuous") {
+		if s.Explicit("engine."+r.key()) && wanted("engine."+r.key()) && !(r.V0 && s.Scheduler.Name == "continuous") {
 			warnings = append(warnings, r.Warning())
 		}
 	}

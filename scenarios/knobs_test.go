@@ -6,12 +6,37 @@ import (
 	"testing"
 )
 
-// TestEveryKnobThatDoesNothingSaysSo sets each knob of the table where it is idle, and where it acts.
-func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
-	long(t)
+// A knob turned: a setting, under which other one it does nothing, and under which it acts ("": under the defaults).
+type turned struct{ setting, idle, acts string }
+
+func (k turned) path() string {
+	path, _, _ := strings.Cut(k.setting, "=")
+	return path
+}
+
+// beside builds a small experiment with another setting and this one.
+func (k turned) beside(t *testing.T, other string) *Experiment {
+	t.Helper()
+	base := "workload: {requests: 100}\nengine: {max_model_len: 4096}"
+	switch {
+	case other == "":
+		return mustBuild(t, base, k.setting)
+	case other[0] == '{': // several settings make a scenario of their own
+		return mustBuild(t, other, "engine.max_model_len=4096", k.setting)
+	}
+	return mustBuild(t, base, other, k.setting)
+}
+
+// everyTurn is all turns, of old knobs and new ones.
+func everyTurn() []turned {
+	return slices.Concat(turnsOfEngines(), turnsOfClusters(), turnsOfDrafts(), turnsOfLoads())
+}
+
+const traced = "workload={arrivals: {name: trace, file: azure-2023-conversation}}"
+
+func turnsOfEngines() []turned {
 	layerwise := "cluster={prefill: {replicas: 1}, transfer: layerwise}"
-	trace := "workload={arrivals: {name: trace, file: azure-2023-conversation}}"
-	for _, c := range []struct{ setting, idle, acts string }{
+	return []turned{
 		{"engine.max_num_batched_tokens=4096", "scheduler=static", "scheduler=continuous"},
 		{"engine.max_num_scheduled_tokens=4096", "scheduler=static", ""},
 		{"engine.long_prefill_token_threshold=512", "scheduler=static", ""},
@@ -23,9 +48,9 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"engine.scheduler_reserve_full_isl=false", "scheduler=continuous", ""},
 		{"engine.watermark=0.1", "scheduler=static", "scheduler=continuous"},
 		{"engine.scheduling_policy=priority", "workload.classes=[]", "workload.classes=[{name: a}, {name: b, priority: 1}]"},
-		{"engine.scheduling_policy=priority", "workload.classes=[{name: a}]", trace},
+		{"engine.scheduling_policy=priority", "workload.classes=[{name: a}]", traced},
 		{"engine.scheduling_policy=fair", "workload.arrivals=poisson", "workload.arrivals={name: closed, clients: 2}"},
-		{"engine.scheduling_policy=fair", "workload.arrivals={name: closed, clients: 1}", trace},
+		{"engine.scheduling_policy=fair", "workload.arrivals={name: closed, clients: 1}", traced},
 		{"engine.scheduling_policy=fair", "workload.clients={count: 1}", "workload.clients={count: 3}"},
 		{"engine.scheduling_policy=edf", "slo=none", "workload.classes=[{name: a, slo: {ttft: 1s}}, {name: b, slo: none}]"},
 		{"engine.scheduling_policy=edf", "slo={tpot: 50ms}", "slo={ttft: 1s}"},
@@ -69,30 +94,30 @@ func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
 		{"hardware.internode.name=ib-hdr", "engine.tensor_parallel_size=2", "engine.tensor_parallel_size=16"},
 		{"hardware.gpus_per_node=4", "engine.tensor_parallel_size=1", "engine.tensor_parallel_size=8"},
 		{"workload.rate=3", "workload.arrivals=burst", "workload.arrivals=gamma"},
-		{"workload.rate=3", "workload.arrivals=closed", trace},
+		{"workload.rate=3", "workload.arrivals=closed", traced},
 		{"workload.arrivals.burstiness=2", "workload.arrivals.name=poisson", "workload.arrivals.name=gamma"},
 		{"workload.arrivals.rescale=true", "workload.arrivals.name=constant", "workload.arrivals.name=gamma"},
 		{"workload.arrivals.clients=2", "workload.arrivals.name=poisson", "workload.arrivals.name=closed"},
 		{"workload.arrivals.think=2s", "workload.arrivals.name=poisson", "workload.arrivals.name=closed"},
 		{"workload.arrivals.file=azure-2023-conversation", "workload.arrivals.name=poisson", "workload.arrivals.name=trace"},
-		{"workload.arrivals.format=azure", "workload.arrivals.name=poisson", trace},
-		{"workload.arrivals.speed=2", "workload.arrivals.name=poisson", trace},
-		{"workload.prompt.mean=9", trace, ""},
-		{"workload.output.max=9", trace, ""},
-		{"workload.prefix.tokens=9", trace, ""},
+		{"workload.arrivals.format=azure", "workload.arrivals.name=poisson", traced},
+		{"workload.arrivals.speed=2", "workload.arrivals.name=poisson", traced},
+		{"workload.prompt.mean=9", traced, ""},
+		{"workload.output.max=9", traced, ""},
+		{"workload.prefix.tokens=9", traced, ""},
 		{"workload.prefix.groups=9", "workload.prefix.tokens=0", "workload.prefix.tokens=50"},
 		{"workload.prompt.std=9", "workload.prompt={dist: fixed, mean: 9}", "workload.prompt={dist: normal, mean: 9}"},
 		{"workload.prompt.range_ratio=0.5", "workload.prompt={dist: lognormal, mean: 9, p99: 20}", "workload.prompt={dist: uniform, mean: 9}"},
-	} {
-		path, _, _ := strings.Cut(c.setting, "=")
-		name := strings.TrimPrefix(path, "engine.") + " has no effect "
+	}
+}
+
+// TestEveryKnobThatDoesNothingSaysSo sets each knob of the table where it is idle, and where it acts.
+func TestEveryKnobThatDoesNothingSaysSo(t *testing.T) {
+	long(t)
+	for _, c := range everyTurn() {
+		name := strings.TrimPrefix(c.path(), "engine.") + " has no effect "
 		warned := func(other string) bool {
-			settings := []string{c.setting}
-			if other != "" {
-				settings = []string{other, c.setting}
-			}
-			x := mustBuild(t, "workload: {requests: 100}\nengine: {max_model_len: 4096}", settings...)
-			return slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.HasPrefix(w, name) })
+			return slices.ContainsFunc(c.beside(t, other).Warnings, func(w string) bool { return strings.HasPrefix(w, name) })
 		}
 		if !warned(c.idle) {
 			t.Errorf("%s under %s: no warning", c.setting, c.idle)

@@ -19,11 +19,17 @@ func (x *Experiment) memory(o *Options, far farTier) (Memory, error) {
 		if o.Order != nil {
 			return nil, errors.New("the reference engine knows no order of the caller's own")
 		}
+		if o.Scheduler != nil {
+			return nil, errors.New("the reference engine has its own scheduler: it cannot play the caller's")
+		}
 		return reference.NewPool(x.Memory.Blocks-1, x.Deployment.BlockSize, x.Scenario.Engine.EnablePrefixCaching == On), nil
 	}
 	if x.Deployment.DP > 1 {
 		if o.Memory != nil {
 			return nil, errors.New("a pool that earlier runs have warmed is for one rank")
+		}
+		if o.Scheduler != nil {
+			return nil, errors.New("ranks in lockstep know no scheduler of the caller's own: leave out data_parallel_size")
 		}
 		return x.rankPools(), nil
 	}
@@ -63,6 +69,11 @@ func (x *Experiment) policy(o *Options, cache kvcache.Cache, named bool) schedul
 	}
 	if r, ok := cache.(*ranked); ok {
 		return x.lockstep(r, o)
+	}
+	if o.Scheduler != nil {
+		limits := x.Limits
+		limits.Order, limits.Named = x.order(o), true // what goes unnamed, a policy from outside need not know of
+		return o.Scheduler(limits, cache)
 	}
 	return x.scheduler(cache, named, x.order(o))
 }

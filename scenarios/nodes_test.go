@@ -33,3 +33,18 @@ func TestOnlyWhatCrossesTheLinkPaysForIt(t *testing.T) {
 	staged := s.tp(8).with("engine.pipeline_parallel_size=2")
 	above(t, "share of the network, layers shared over Ethernet and stages", s.tp(16).with(slow).run(t).Attribution.TPOT.Network, staged.with(slow).run(t).Attribution.TPOT.Network, 1)
 }
+
+// Pipeline stages on two nodes pass only activations over the link, and still lose to two engines of a node each: every token
+// walks through both stages.
+func TestPipelineStagesAcrossNodesAreSlowerThanReplicas(t *testing.T) {
+	s := acrossNodes.tp(8).with("workload={requests: 600, rate: 24, prompt: {mean: 1000, p99: 4000}, output: {mean: 250, p99: 900}}")
+	staged, two := s.with("engine.pipeline_parallel_size=2").run(t), s.routed(2, "least-requests").run(t)
+	if staged.GPU.Count != 16 || two.GPU.Count != 16 {
+		t.Fatalf("%d and %d GPUs", staged.GPU.Count, two.GPU.Count)
+	}
+	above(t, "time per token of two stages and of two engines", staged.Latency.TPOT.Mean, two.Latency.TPOT.Mean, 0.2)
+	wide := acrossNodes.tp(16).with("workload={requests: 20, rate: 0.5, prompt: 1000, output: 250}")
+	lone := acrossNodes.tp(8).with("workload={requests: 20, rate: 0.5, prompt: 1000, output: 250}")
+	above(t, "time per token at a low rate, two stages and one node", lone.with("engine.pipeline_parallel_size=2").run(t).Latency.TPOT.Mean, lone.run(t).Latency.TPOT.Mean, 0)
+	above(t, "time per token at a low rate over Ethernet, two nodes and one", wide.with("hardware.internode=eth-100").run(t).Latency.TPOT.Mean, lone.run(t).Latency.TPOT.Mean, 0)
+}

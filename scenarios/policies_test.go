@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim/engine"
 )
 
@@ -124,6 +126,30 @@ func TestARequestThatNeverFitsStopsNobodyBehindIt(t *testing.T) {
 		x := mustBuild(t, "engine: {max_model_len: 4500, num_gpu_blocks_override: 201}", "scheduler="+policy, "workload={arrivals: {name: trace, file: "+file+"}, max_tokens: 40}")
 		if r := mustRun(t, x, Options{Check: true}); r.Requests.Completed != 3 || r.Requests.Rejected != 1 {
 			t.Errorf("%s: %+v %+v", policy, r.Requests, r.Rejections)
+		}
+	}
+}
+
+// A scheduler of the caller's own is refused where it would have to know what only the built-in ones do.
+func TestASchedulerFromOutsideIsRefusedWhereItCannotPlay(t *testing.T) {
+	own := func(l scheduler.Limits, c kvcache.Cache) scheduler.Scheduler { return scheduler.Orca(l, c) }
+	for want, c := range map[string]struct { // order does not matter: each is a case of its own
+		set   string
+		naive bool
+	}{
+		"reference engine":  {"seed=1", true},
+		"ranks in lockstep": {"{model: qwen3-30b-a3b, engine: {data_parallel_size: 2}}", false},
+		"prefill or decode": {"scheduler=disaggregated", false},
+	} {
+		x := turned{"workload.requests=5", "", ""}.beside(t, c.set)
+		if _, err := x.Run(t.Context(), Options{Scheduler: own, Naive: c.naive}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", c.set, err, want)
+		}
+	}
+	for _, set := range []string{"seed=1", "cluster.replicas=2"} {
+		x := turned{"workload.requests=50", "", ""}.beside(t, set)
+		if r := mustRun(t, x, Options{Scheduler: own, Check: true}); r.Requests.Completed != 50 {
+			t.Errorf("%s: %+v", set, r.Requests)
 		}
 	}
 }

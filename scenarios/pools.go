@@ -108,6 +108,9 @@ func (r *reader) pools() {
 		if p.s.Engine.DataParallelSize > 1 {
 			r.wrong("engine.data_parallel_size", "is not supported where prefill and decode have engines of their own: give cluster.%s more replicas", p.name)
 		}
+		if own, _ := FindProfile(p.s.Engine.Profile); s.Scheduler.Name == "" && own.Scheduler != "chunked" {
+			r.wrong("scheduler", "must be chunked where prefill and decode have engines of their own, got %s, which is that of %s: name it, or choose another profile for cluster.%s", own.Scheduler, own.Name, p.name)
+		}
 	}
 	if name := s.Scheduler.Name; name != "" && name != "chunked" {
 		r.wrong("scheduler", "must be chunked where prefill and decode have engines of their own, got %s", name)
@@ -150,6 +153,7 @@ func (s *Scenario) with(p *Pool) *Scenario {
 		reflect.ValueOf(base.into(own)).Elem().Set(reflect.ValueOf(f.into(s)).Elem())
 		own.set[f.base] = s.set[f.path]
 	}
+	own.serves(s)
 	return own
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,6 +180,7 @@ func TestTheConfigurationOfPoolsRunAgainGivesTheSameBytes(t *testing.T) {
 		apart,
 		{"scheduler=disaggregated", "cluster.replicas=5"},
 		apart.with("hardware.gpu=h100-sxm", "cluster.prefill={replicas: 2, gpu: a100-sxm-80g, engine: {enable_prefix_caching: false}}", "engine.max_num_batched_tokens=4096"),
+		apart.with("cluster.prefill={replicas: 2, engine: {api_server_count: 2}}", "frontend.per_request=3ms", "cluster.decode.engine.profile=vllm-0.19"),
 		apart.mode("layerwise").with("cluster.remote={policy: length, borrow_above: 9000}", "cluster.decode.gpu={name: h100-sxm, mem_bw_tbs: 2}"),
 	} {
 		s = s.with("workload={requests: 60, rate: 30, prompt: 1000, output: 20}")
@@ -224,6 +226,7 @@ func TestWhatPoolsCannotDoIsRefused(t *testing.T) {
 		{"model=gpt-oss-20b", "not supported for models with sliding-window layers"},
 		{"cluster.groups=[{name: a}]", "does not go together"},
 		{"cluster.autoscale.max=3", "does not go together"},
+		{"cluster.decode.engine.profile=vllm-v0", "scheduler: must be chunked where prefill and decode have engines of their own, got continuous"},
 		{"cluster.decode.gpu=H1000", "cluster.decode.gpu"},
 		{"cluster.decode.engine.max_model_len=1000000", "cluster.decode.engine.max_model_len"},
 		{"cluster.prefill.engine.tensor_parallel_size=3", "cluster.prefill.engine.tensor_parallel_size"},
@@ -309,5 +312,36 @@ func TestARuleFromOutsideIsAValue(t *testing.T) {
 	d := mustRun(t, x, Options{Remote: longerThan(1000)}).Disaggregation
 	if d.Remote < 30 || d.Local < 30 || d.Remote+d.Local != 100 {
 		t.Errorf("%d and %d requests", d.Remote, d.Local)
+	}
+}
+
+func TestAnAnswerOfOneTokenFromThePrefillHasAQueueInItsRow(t *testing.T) {
+	var rows bytes.Buffer
+	s := apart.mode("layerwise").with("workload={requests: 20, rate: 30, prompt: 1000, output: 1, max_tokens: 50}")
+	mustRun(t, s.experiment(t), Options{Requests: &rows})
+	lines := strings.Split(strings.TrimSpace(rows.String()), "\n")
+	queue := slices.Index(strings.Split(lines[0], ","), "queue_ms")
+	for _, line := range lines[1:] {
+		if cells := strings.Split(line, ","); cells[queue] == "" {
+			t.Fatalf("no queue_ms in %s", line)
+		}
+	}
+}
+
+// A first token from the prefill may be with its client, and the whole answer complete, before the rest of the KV is there
+// and before the decoding engine has scheduled anything.
+func TestNothingAfterTheFirstTokenIsPartOfTheWayToIt(t *testing.T) {
+	for more, longest := range map[string]int{ // order does not matter: each is a run of its own
+		"cluster.decode.engine.max_num_seqs=1":                                                   20,
+		"cluster.transfer={mode: push-chunks, first_token: prefill, link: {bandwidth: 100MB/s}}": 2,
+	} {
+		s := apart.mode("push-chunks").with("cluster.transfer.reserved_decode_tokens=0", more)
+		r := s.with(fmt.Sprintf("workload={requests: 20, rate: 100, prompt: 500, output: {min: 1, max: %d}, max_tokens: 20}", longest)).run(t)
+		if q, first := r.Latency.Queue, r.Latency.TTFT; q.Max > first.Max || q.Mean > first.Mean {
+			t.Errorf("%s: queue %.1f ms on average and %.1f at most, TTFT %.1f and %.1f", more, q.Mean, q.Max, first.Mean, first.Max)
+		}
+		if tr := r.Disaggregation.Transfer; tr.Count == 0 || tr.Time.Min <= 0 {
+			t.Errorf("%s: %d transfers, the shortest of %g ms", more, tr.Count, tr.Time.Min)
+		}
 	}
 }

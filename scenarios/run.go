@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/cluster"
@@ -30,7 +31,12 @@ type Options struct {
 	// of answers, in place of its scheduler.predictor; nil: the scenario's. Each engine gets an order of its own.
 	Order   func() scheduler.Order
 	Predict func(*workload.Request) int32
-	Memory  Memory // what earlier runs on this deployment have left in the cache; nil: it is cold
+	// Scheduler makes the batching policy of one engine, in place of the scenario's, over its cache. It is given the scenario's
+	// limits; with AsyncScheduling it must plan a step before the outputs of the one before are known. Naming every sequence in
+	// every plan is what Named asks for. It is for engines of one rank that share no request; nil: the
+	// scenario's policy.
+	Scheduler func(scheduler.Limits, kvcache.Cache) scheduler.Scheduler
+	Memory    Memory // what earlier runs on this deployment have left in the cache; nil: it is cold
 	// Each of these is shown every engine before the first event, and returns hooks for that engine alone: Life.Slot and
 	// sequence IDs mean nothing beyond it. The replica is complete by the time that a hook is called.
 	Each []func(*cluster.Replica) engine.Hooks

@@ -273,6 +273,10 @@ func TestTheResolvedConfigurationRunAgainGivesTheSameBytes(t *testing.T) {
 		"groups":      {few, "engine.max_num_seqs=64", "cluster={replicas: 3, groups: [{gpu: {name: l40s, mem_gb: 60}, engine: {max_num_seqs: auto, max_model_len: auto}}, {name: b, engine: {tensor_parallel_size: 2}}]}"},
 		"only groups": {few, "cluster={groups: [{replicas: 2, gpu: a100, engine: {kv_cache_dtype: fp8}}]}"},
 		"autoscale":   {few, "cluster.autoscale={min: 2, max: 5, metric: ttft, startup: 1s}"},
+		"law of zero": {few, "workload.classes=[{name: a, prompt: {dist: uniform, mean: 40, range_ratio: 0}}, {name: b, output: {mean: 9, std: 0}}]"},
+		"assumed":     {few, "engine.speculative_config={method: eagle, num_speculative_tokens: 3}"},
+		"servers":     {few, "cluster={replicas: 2, groups: [{engine: {api_server_count: 2}}]}", "frontend.per_chunk=300us"},
+		"profiles":    {few, "cluster={replicas: 2, groups: [{engine: {profile: vllm-0.11, num_gpu_blocks_override: 9000}}]}"},
 		"uniform":     {few, "workload.prompt={min: 5, max: 90}", "workload.max_tokens=300", "workload.timeout=2s", "workload.rate=inf"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -221,7 +221,7 @@ func (x *deployment) acceptance(wrong func(key, format string, args ...any)) {
 	case len(a.Values) == 0:
 		var source string
 		a.Values, source = acceptanceOf(c.Method, n)
-		a.List = true
+		a.List, a.Assumed = true, true
 		x.note(fmt.Sprintf("the acceptance of %s drafts was not given and is assumed: %v by position (%s); it depends on model, text and temperature, so measure yours", c.Method, a.short(), source))
 	case a.List && len(a.Values) != n:
 		wrong("acceptance", "must be one number, or one for each of the %d drafts, got %d", n, len(a.Values))

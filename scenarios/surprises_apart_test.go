@@ -69,6 +69,20 @@ func TestThePairsOfScenariosShowWhatSeparationIsWorth(t *testing.T) {
 	}
 }
 
+// The same pairs at a low rate, and with short prompts: there is nothing to gain, and the hand-over costs.
+func TestThePairsOfScenariosShowWhereSeparationOnlyCosts(t *testing.T) {
+	for _, pair := range [][2]string{{"apart-1p1d", "apart-2-mixed"}, {"apart-2p2d", "apart-4-mixed"}} {
+		for _, set := range []string{"workload.rate=0.5", "workload.prompt=200"} {
+			apart, mixed := mustRun(t, mustBuild(t, pair[0], set, "workload.requests=200"), Options{}), mustRun(t, mustBuild(t, pair[1], set, "workload.requests=200"), Options{})
+			above(t, pair[0]+" "+set+" TTFT", apart.Latency.TTFT.Mean, mixed.Latency.TTFT.Mean, 0.2)
+			above(t, pair[0]+" "+set+" E2EL", apart.Latency.E2EL.Mean, mixed.Latency.E2EL.Mean, 0)
+			if a, m := *apart.Goodput.RequestsPerS, *mixed.Goodput.RequestsPerS; a > m*1.005 {
+				t.Errorf("%s %s: goodput %g apart, %g together", pair[0], set, a, m)
+			}
+		}
+	}
+}
+
 // sgl-project/sglang#8816, ai-dynamo/aiconfigurator#1380: TTFT collapsed when answers became longer. Memory of the decoding
 // engine is set aside before a prefill may begin, so that its lack travels back and shows in the first token.
 func TestLongAnswersDelayFirstTokensThroughTheDecodingEnginesMemory(t *testing.T) {

@@ -274,10 +274,11 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 func (b *batcher) Drop(s *Seq) {
 	switch s.State {
 	case Running:
-		if s.peg.Hung() {
+		if s.unnamed {
 			b.part(s)
+		} else {
+			b.cohort.leave(s)
 		}
-		b.cohort.leave(s)
 		b.running.removeAt(b.running.find(s))
 		b.leave(s.ID)
 	case Waiting, Preempted, Loading, Loaded:

@@ -27,6 +27,10 @@ func Chunked(l Limits, c kvcache.Cache) Scheduler {
 // Plan serves the running, then admits. A step that had to preempt admits nobody.
 func (c *chunked) Plan(now sim.Time) *Plan {
 	p := c.begin(now)
+	if c.tier == nil && c.smooth() {
+		c.ride(p)
+		return c.end(p)
+	}
 	if !c.advance(p) {
 		c.extend(p)
 	}

@@ -1,9 +1,9 @@
 package scheduler
 
 import (
-	"cmp"
 	"slices"
 
+	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim"
 )
@@ -26,13 +26,18 @@ type cohort struct {
 	begins   int            // the place in phase of those whose next token begins a block
 	newest   int64          // no member has a higher Rank
 	last     sim.Wheel[Seq] // members by the beat that gives them the last token they may have
-	due      []*Seq         // scratch
+	gone     []*Seq         // no members any more, for their last token is in flight; unnamed all the same
 	loose    []*Seq         // the running that are not members, in their order
 	flying   []*Plan        // beats in flight, oldest first
 }
 
-// Unnamed reports whether s decodes without being named in plans.
-func (s *Seq) Unnamed() bool { return s.peg.Hung() }
+// Unnamed reports whether s decodes without being named in plans. So it does to its last token, unless plans name it again.
+func (s *Seq) Unnamed() bool { return s.unnamed }
+
+// Rides reports whether s, unnamed, gets a token from plan p.
+func (s *Seq) Rides(p *Plan) bool {
+	return s.unnamed && p.beats && s.joined < p.Beat && p.Beat <= s.final
+}
 
 // muster makes a cohort possible, for a policy and a cache that allow one.
 func (b *batcher) muster() {
@@ -51,22 +56,11 @@ func (b *batcher) advance(p *Plan) bool {
 	if c.steady == nil {
 		return false
 	}
-	b.callLast()
-	blocks := c.phase[c.begins]
-	if c.size == 0 || !b.fits(blocks) {
+	if c.size == 0 || !b.fits(c.phase[c.begins]) {
 		b.disband()
 		return false
 	}
-	c.steady.Take(blocks)
-	p.Step.Tokens += c.size
-	p.Step.Seqs += c.size
-	p.Step.Decodes += c.size
-	p.Step.Sampled += c.size
-	p.Step.KVRead += c.contexts + int64(c.size)
-	c.tick()
-	b.budget -= int32(c.size)
-	p.Members, p.beats = c.size, true
-	c.flying = append(c.flying, p)
+	b.ride(p)
 	for _, s := range c.loose {
 		if n := b.due(s); n > 0 {
 			if s.Computed+n > s.calm {
@@ -78,13 +72,23 @@ func (b *batcher) advance(p *Plan) bool {
 	return true
 }
 
-// callLast names the members that the next beat would give their last token: from then on they are due nothing.
-func (b *batcher) callLast() {
+// ride plans a beat, for which there is room: every member computes a token.
+func (b *batcher) ride(p *Plan) {
 	c := &b.cohort
-	c.due = c.last.Due(c.beat+1, c.due[:0])
-	for _, s := range c.due {
-		b.part(s)
-	}
+	c.steady.Take(c.phase[c.begins])
+	p.Step = beatOf(c.size, c.contexts+int64(c.size))
+	p.Members, p.beats = c.size, true
+	b.budget -= int32(c.size)
+	c.tick()
+	p.Beat = c.beat
+	c.flying = append(c.flying, p)
+}
+
+// smooth reports whether the next plan is a beat and nothing else: nobody is loose or may come in, and there is room.
+func (b *batcher) smooth() bool {
+	c := &b.cohort
+	return c.size > 0 && len(c.loose) == 0 && !b.admits() && c.size <= int(b.capacity) &&
+		c.phase[c.begins] <= b.cache.Usage().Available()
 }
 
 // fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
@@ -124,33 +128,33 @@ func (b *batcher) enlist(p *Plan) {
 		return
 	}
 	for i := range p.Work {
-		w := &p.Work[i]
-		s := w.Seq
-		// One whose next token is its last would be called at once.
-		if w.Samples && int64(s.Computed) < s.lastPast() && c.steady.Plain(s.ID) {
+		if w := &p.Work[i]; w.Samples && int64(w.Seq.Computed) <= w.Seq.lastPast() && c.steady.Plain(w.Seq.ID) {
 			w.Joins = true
-			b.join(s)
+			b.join(w.Seq)
 		}
 	}
+	arrived := p.Admitted
 	if p.Members == 0 {
-		c.loose = append(c.loose[:0], b.running...)
-	} else {
-		c.loose = append(c.loose, p.Admitted...)
+		c.loose, arrived = c.loose[:0], b.running
+	} else if len(c.loose) > 0 {
+		c.loose = slices.DeleteFunc(c.loose, (*Seq).Unnamed)
 	}
-	if len(c.loose) == 0 {
-		return
+	for _, s := range arrived {
+		if !s.unnamed {
+			c.loose = append(c.loose, s)
+		}
 	}
-	c.loose = slices.DeleteFunc(c.loose, func(s *Seq) bool { return s.peg.Hung() })
 }
 
 func (b *batcher) join(s *Seq) {
 	c := &b.cohort
-	s.joined = c.beat
+	s.unnamed, s.joined = true, c.beat
+	s.final = c.beat + 1 + s.lastPast() - int64(s.Computed)
 	c.size++
 	c.contexts += int64(s.Computed)
 	c.phase[c.slot(s.Computed)]++
 	c.newest = max(c.newest, s.Rank)
-	c.last.Hang(&s.peg, s, c.beat+1+s.lastPast()-int64(s.Computed))
+	c.last.Hang(&s.peg, s, s.final)
 }
 
 // lastPast returns the tokens that are computed when the sequence computes the one before its last: the row on top of
@@ -167,41 +171,68 @@ func (c *cohort) slot(computed int32) int {
 	return i
 }
 
-// tick counts a beat, in which every member computes a token more.
+// beatOf sums up the rows of a beat in which so many members read so many tokens.
+func beatOf(size int, read int64) hardware.Step {
+	return hardware.Step{Tokens: size, Seqs: size, Decodes: size, Sampled: size, KVRead: read}
+}
+
+// tick counts a beat, in which every member computes a token more. Those to whom it gives the last token that they may have
+// are members no longer.
 func (c *cohort) tick() {
 	c.beat++
 	c.contexts += int64(c.size)
 	if c.begins--; c.begins < 0 {
 		c.begins = len(c.phase) - 1
 	}
+	if !c.last.Any(c.beat) {
+		return
+	}
+	n := len(c.gone)
+	c.gone = c.last.Due(c.beat, c.gone)
+	for _, s := range c.gone[n:] {
+		c.discount(s)
+	}
 }
 
-// part takes a member out of the cohort: its state is its own again, the cache hears of its growth, and the beats in
-// flight name it.
+// discount takes a member out of the sums.
+func (c *cohort) discount(s *Seq) {
+	now := s.Computed + int32(c.beat-s.joined)
+	c.size--
+	c.contexts -= int64(now)
+	c.phase[c.slot(now)]--
+}
+
+// part takes out of the cohort a member, or one that is gone: its state is its own again, the cache hears of its growth,
+// and the beats in flight name it.
 func (b *batcher) part(s *Seq) {
 	c := &b.cohort
-	c.last.Unhang(&s.peg)
-	for i := len(c.flying) - 1; i >= 0 && c.flying[i].Beat > s.joined; i-- {
-		c.flying[i].name(s, s.Computed+int32(c.flying[i].Beat-s.joined)-1)
+	if s.peg.Hung() {
+		c.last.Unhang(&s.peg)
+		c.discount(s)
+	} else {
+		i, last := slices.Index(c.gone, s), len(c.gone)-1
+		c.gone[i] = c.gone[last]
+		c.gone = c.gone[:last]
 	}
-	landed := max(c.landed-s.joined, 0)
-	open := int32(c.beat - s.joined - landed)
-	s.Computed += int32(c.beat - s.joined)
+	for i := len(c.flying) - 1; i >= 0 && c.flying[i].Beat > s.joined; i-- {
+		if p := c.flying[i]; s.Rides(p) {
+			p.name(s, s.Computed+int32(p.Beat-s.joined)-1)
+		}
+	}
+	s.unnamed = false
+	newest := min(c.beat, s.final)
+	landed := max(min(c.landed, newest)-s.joined, 0)
+	open := int32(newest - s.joined - landed)
+	s.Computed += int32(newest - s.joined)
 	s.Out += int32(landed)
 	s.InFlight += open
 	if b.async {
 		s.Pending += open
 	}
-	c.size--
-	c.contexts -= int64(s.Computed)
-	c.phase[c.slot(s.Computed)]--
-
 	known := s.Computed - s.Pending // tokens that are computed and whose content has arrived
 	c.steady.Settle(s.ID, int(s.Computed), int(known))
 	s.full = b.nextFull(known)
 	s.calm = min(int32(b.blocks(s.Computed))*b.blockSize, s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
-	i, _ := slices.BinarySearchFunc(c.loose, s.Rank, func(x *Seq, rank int64) int { return cmp.Compare(x.Rank, rank) })
-	c.loose = slices.Insert(c.loose, i, s)
 }
 
 // name gives a member a row of its own in a plan in flight, at its place in the batch.
@@ -214,14 +245,14 @@ func (p *Plan) name(s *Seq, past int32) {
 	p.Work = slices.Insert(p.Work, i, Work{Seq: s, Tokens: 1, Past: past, Decode: true, Samples: true})
 }
 
-// disband takes everybody out of the cohort.
+// disband takes everybody out of the cohort. The plan that is being made will tell who is loose.
 func (b *batcher) disband() {
 	c := &b.cohort
-	if c.size == 0 {
+	if c.size+len(c.gone) == 0 {
 		return
 	}
 	for _, s := range b.running {
-		if s.peg.Hung() {
+		if s.unnamed {
 			b.part(s)
 		}
 	}

@@ -61,7 +61,8 @@
 // # Another policy
 //
 // A built-in one is a file here and a line of [Policies]; which of the settings act under it is said in scenarios. From
-// outside any value that implements [Scheduler] can be given to an engine: see the example of package engine.
+// outside any value that implements [Scheduler] can be given to an engine: see the example of package engine, and that of
+// Options in package scenarios for one that wraps a built-in policy.
 //
 // # What is left out
 //

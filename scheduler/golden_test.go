@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -113,6 +114,7 @@ type replay struct {
 	sched    scheduler.Scheduler
 	pool     *kvcache.Pool
 	calls    int
+	tokens   []int32 // by sequence
 	first    map[string]int
 	finished map[string]int
 	unnamed  int // tokens of sequences that plans left unnamed
@@ -126,7 +128,7 @@ func newReplay(g *golden, named bool) *replay {
 	})
 	return &replay{
 		golden: g, seqs: g.sequences(), pool: pool, sched: scheduler.Chunked(limits, pool),
-		first: map[string]int{}, finished: map[string]int{},
+		tokens: make([]int32, len(g.Requests)), first: map[string]int{}, finished: map[string]int{},
 	}
 }
 
@@ -135,15 +137,23 @@ func (r *replay) id(s *scheduler.Seq) string { return r.Requests[s.ID].ID }
 // update reports a batch done and ends the sequences that have their last token.
 func (r *replay) update(p *scheduler.Plan) {
 	r.sched.Done(p, 0)
+	var sampled []*scheduler.Seq
 	for _, w := range p.Work {
-		s := w.Seq
-		if !w.Samples || s.State == scheduler.Gone {
-			continue
+		if w.Samples && w.Seq.State != scheduler.Gone {
+			sampled = append(sampled, w.Seq)
 		}
-		if _, ok := r.first[r.id(s)]; !ok {
+	}
+	for _, s := range r.seqs {
+		if s.Rides(p) {
+			sampled = append(sampled, s)
+		}
+	}
+	slices.SortFunc(sampled, func(a, b *scheduler.Seq) int { return cmp.Compare(a.Rank, b.Rank) })
+	for _, s := range sampled {
+		if r.tokens[s.ID]++; r.tokens[s.ID] == 1 {
 			r.first[r.id(s)] = r.calls
 		}
-		if s.Out >= s.MaxTokens || int(s.Known()) >= r.Config.MaxModelLen {
+		if n := r.tokens[s.ID]; n >= s.MaxTokens || int(s.Prompt+n) >= r.Config.MaxModelLen {
 			r.finished[r.id(s)] = r.calls
 			r.sched.Drop(s)
 		}
@@ -188,7 +198,7 @@ func (r *replay) compare(p *scheduler.Plan, scheduled map[string]int32, preempte
 	}
 	members := 0
 	for _, s := range r.seqs {
-		if _, rows := got[r.id(s)]; s.Unnamed() && !rows {
+		if s.Rides(p) {
 			got[r.id(s)] = 1
 			members++
 		}

@@ -123,11 +123,15 @@ func (b *batcher) checkCohort() error {
 	if c.steady == nil {
 		return nil
 	}
-	var size, loose int
+	var size, loose, gone int
 	var contexts int64
 	phase := make([]int, len(c.phase))
 	for _, s := range b.running {
-		if !s.peg.Hung() {
+		if s.unnamed && !s.peg.Hung() {
+			gone++
+			continue
+		}
+		if !s.unnamed {
 			if loose++; loose > len(c.loose) || c.loose[loose-1] != s {
 				return fmt.Errorf("scheduler: cohort: sequence %d is neither a member nor loose", s.ID)
 			}
@@ -137,6 +141,9 @@ func (b *batcher) checkCohort() error {
 		size++
 		contexts += int64(now)
 		phase[c.slot(now)]++
+	}
+	if gone != len(c.gone) || loose != len(c.loose) {
+		return fmt.Errorf("scheduler: cohort: %d are loose and %d gone, its lists say %d and %d", loose, gone, len(c.loose), len(c.gone))
 	}
 	if size != c.size || contexts != c.contexts || !slices.Equal(phase, c.phase) {
 		return fmt.Errorf("scheduler: cohort: %d members with %d tokens, its sums say %d with %d", size, contexts, c.size, c.contexts)

@@ -1,10 +1,5 @@
 package scheduler
 
-import (
-	"cmp"
-	"slices"
-)
-
 // A line holds the waiting sequences.
 type line interface {
 	len() int
@@ -184,10 +179,18 @@ func (r *running) add(s *Seq) {
 	*r = append(*r, s)
 }
 
-// find returns the place of s, which is in the list.
+// find returns the place of s, which is in the list. Ranks grow by one or more, so it does not stand far from the front if
+// its rank is not far from the first one's.
 func (r running) find(s *Seq) int {
-	i, _ := slices.BinarySearchFunc(r, s.Rank, func(x *Seq, rank int64) int { return cmp.Compare(x.Rank, rank) })
-	return i
+	low, high := 0, min(len(r)-1, int(s.Rank-r[0].Rank))
+	for low < high {
+		if middle := (low + high) / 2; r[middle].Rank < s.Rank {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
-func (r *running) removeAt(i int) { *r = slices.Delete(*r, i, i+1) }
+func (r *running) removeAt(i int) { *r = (*r)[:i+copy((*r)[i:], (*r)[i+1:])] }

@@ -26,10 +26,11 @@ var _ Holder = (*batcher)(nil)
 func (b *batcher) Hold(s *Seq) {
 	switch s.State {
 	case Running:
-		if s.peg.Hung() {
+		if s.unnamed {
 			b.part(s)
+		} else {
+			b.cohort.leave(s)
 		}
-		b.cohort.leave(s)
 		b.running.removeAt(b.running.find(s))
 	case Loading:
 		if !b.waiting.remove(s) {

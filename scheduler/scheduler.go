@@ -59,8 +59,10 @@ type Seq struct {
 	full  int32 // the cache wants to hear when so many tokens are known: they fill another block
 	turn  int32 // the first plan that may take it again (pipeline stages)
 
-	joined int64 // the cohort's beats when it joined; see cohort
-	peg    sim.Peg[Seq]
+	unnamed bool  // it decodes in the beats after joined, to the final one; see cohort
+	joined  int64 // the cohort's beats when it joined
+	final   int64 // the beat that gives it the last token that it may have
+	peg     sim.Peg[Seq]
 }
 
 // Known returns the tokens of s that have content: prompt and arrived output.
@@ -91,7 +93,8 @@ type Plan struct {
 	Ranks     []hardware.Step // the parts of Step, one for each data-parallel rank; see Lockstep. Empty: there is one engine
 
 	// Members is the number of sequences that decode in this step without being named in Work: they have said that
-	// they would (Work.Joins), and go on by one token in every beat until a plan names them again or they are dropped.
+	// they would (Work.Joins), and go on by one token in every beat until they have MaxTokens, a plan names them again or
+	// they are dropped.
 	// So a plan lists only what changes, and costs no more for a large batch than for a small one.
 	Members int
 	// Beat counts the plans with members, this one included if it has any.

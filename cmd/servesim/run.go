@@ -216,7 +216,10 @@ func (r *runFlags) simulate(c *cobra.Command, e *env, x *scenarios.Experiment, p
 		return nil, nil, err
 	}
 	lost.warn(&result.Report, x)
-	return result, d.requests, nil
+	if !r.saveDetail {
+		return result, nil, nil
+	}
+	return result, d.list(), nil
 }
 
 // rowsOut opens what --requests-out names: a file, or standard output where nothing else goes there.

@@ -81,20 +81,34 @@ func newRequest(r *rand.Rand, i int, at sim.Time, longest int) *workload.Request
 // A diary is all that an observer of a run can write down without being told of every token.
 type diary struct {
 	lines   []string
+	plans   []string
 	gaps    map[time.Duration]int
 	beats   int
 	members int
+	coasted int
 }
 
-// play writes the diary of a run, with every sequence named in every plan or not.
-func (g gamut) play(t *testing.T, named bool) diary {
+// A way is how a run is played: every sequence named in every plan, or not, or not even every step seen by itself.
+type way uint8
+
+const (
+	named way = iota
+	unnamed
+	coasting
+)
+
+// play writes the diary of a run.
+func (g gamut) play(t *testing.T, how way) diary {
 	t.Helper()
 	d := diary{gaps: map[time.Duration]int{}}
 	limits := g.limits
-	limits.Named = named
+	limits.Named = how == named
 	pool := kvcache.New(g.pool)
 	sched := scheduler.Chunked(limits, pool)
 	note := func(format string, args ...any) { d.lines = append(d.lines, fmt.Sprintf(format, args...)) }
+	ran := func(r *engine.Ran, free int) {
+		note("%d step from %d, busy for %v, hides %v, costs %+v; %d free", r.End, r.Start, r.Busy, r.Hidden, r.Cost, free)
+	}
 	life := func(what string) func(sim.Time, *engine.Life) {
 		return func(now sim.Time, l *engine.Life) {
 			note("%d %s %d: %d tokens, first %d last %d, %+v", now, what, l.Request.ID, l.Emitted, l.First, l.Last, l.Outcome)
@@ -107,16 +121,32 @@ func (g gamut) play(t *testing.T, named bool) diary {
 		Hooks: engine.Hooks{
 			FirstOut: life("first"), Resumed: life("resumed"), Preempted: life("preempted"), Finished: life("finished"),
 			Gap: func(gap time.Duration, n int) { d.gaps[gap] += n },
+			Ran: func(r *engine.Ran) { ran(r, pool.Usage().Available()) },
 			Planned: func(now sim.Time, p *scheduler.Plan) {
 				s := &p.Step
-				note("%d plan %d rows, %d tokens, %d sampled, %d read, %d pairs; %d free",
-					now, s.Seqs, s.Tokens, s.Sampled, s.KVRead, s.AttnPairs, pool.Usage().Available())
+				d.plans = append(d.plans, fmt.Sprintf("%d plan %d rows, %d tokens, %d sampled, %d read, %d pairs; %d free",
+					now, s.Seqs, s.Tokens, s.Sampled, s.KVRead, s.AttnPairs, pool.Usage().Available()))
 				if p.Members > 0 {
 					d.beats++
 					d.members += p.Members
 				}
 			},
 		},
+	}
+	if how == coasting {
+		c.Hooks.Coasted = func(steps []engine.Ran) {
+			free := pool.Usage().Available()
+			for i := range steps {
+				free += steps[i].Blocks
+			}
+			for i := range steps {
+				r := &steps[i]
+				ran(r, free)
+				free -= r.Blocks
+				d.gaps[r.Gap] += r.Members
+				d.coasted++
+			}
+		}
 	}
 	if limits.AsyncScheduling {
 		c.InFlight = 2
@@ -151,35 +181,47 @@ func TestSlidingWindowsStrandNobody(t *testing.T) {
 		g.pool.Groups = []kvcache.Group{{}, {Window: window}}
 		g.pool.InFlight = 2 * g.limits.MaxNumBatchedTokens
 		g.checked = true
-		if d := g.play(t, false); d.members > 0 {
+		if d := g.play(t, unnamed); d.members > 0 {
 			t.Fatalf("seed %d: sequences go unnamed although their windows move in every step", seed)
 		}
 	}
 }
 
-// Going unnamed is a matter of speed only: plans, tokens, evictions and memory are the same to the last block.
+// Going unnamed is a matter of speed only: plans, tokens, evictions and memory are the same to the last block. So is
+// coasting.
 func TestTheCohortChangesNothingThatCanBeSeen(t *testing.T) {
-	beats, members, seeds := 0, 0, uint64(160)
+	beats, members, coasted, seeds := 0, 0, 0, uint64(100)
 	if testing.Short() {
 		seeds = 40
 	}
 	for seed := range seeds {
 		g := newGamut(seed)
-		want, got := g.play(t, true), g.play(t, false)
-		for i := range min(len(want.lines), len(got.lines)) {
-			if want.lines[i] != got.lines[i] {
-				t.Fatalf("seed %d, line %d:\nnamed   %s\nunnamed %s\n%+v %+v", seed, i, want.lines[i], got.lines[i], g.limits, g.pool)
-			}
-		}
-		if len(want.lines) != len(got.lines) || fmt.Sprint(want.gaps) != fmt.Sprint(got.gaps) {
-			t.Fatalf("seed %d: %d lines with gaps %v, want %d with %v", seed, len(got.lines), got.gaps, len(want.lines), want.gaps)
+		want, got, fast := g.play(t, named), g.play(t, unnamed), g.play(t, coasting)
+		g.same(t, "plans unnamed", want.plans, got.plans)
+		g.same(t, "unnamed", want.lines, got.lines)
+		g.same(t, "coasting", want.lines, fast.lines)
+		if fmt.Sprint(want.gaps) != fmt.Sprint(got.gaps) || fmt.Sprint(want.gaps) != fmt.Sprint(fast.gaps) {
+			t.Fatalf("seed %d: gaps are %v unnamed, %v coasting, want %v", seed, got.gaps, fast.gaps, want.gaps)
 		}
 		if want.beats > 0 {
 			t.Fatalf("seed %d: a plan that names everybody has members", seed)
 		}
-		beats, members = beats+got.beats, members+got.members
+		beats, members, coasted = beats+got.beats, members+got.members, coasted+fast.coasted
 	}
-	if beats < 10_000 || 2*members < 3*beats {
-		t.Errorf("too tame to prove anything: %d beats of %d members in all", beats, members)
+	if beats < 10_000 || 2*members < 3*beats || coasted < 20_000 {
+		t.Errorf("too tame to prove anything: %d beats of %d members in all, of which %d coast", beats, members, coasted)
+	}
+}
+
+// same fails at the first line that differs from that of a run in which everybody is named.
+func (g gamut) same(t *testing.T, what string, want, got []string) {
+	t.Helper()
+	for i := range min(len(want), len(got)) {
+		if want[i] != got[i] {
+			t.Fatalf("line %d:\nnamed   %s\n%s %s\n%+v %+v", i, want[i], what, got[i], g.limits, g.pool)
+		}
+	}
+	if len(want) != len(got) {
+		t.Fatalf("%d lines %s, want %d", len(got), what, len(want))
 	}
 }

@@ -15,7 +15,7 @@ import (
 // The sequences that the plan leaves unnamed got one token each, as in the step before: nothing is done for any of
 // them but those whose answer ends. What they have received is worked out when somebody asks (see catchUp).
 func (e *Engine) deliver(f *flight) (chunks int) {
-	p := f.plan
+	p := f.Plan
 	if p.Members > 0 && (e.c.Hooks.TokenOut != nil || e.desk.Interval > 1) {
 		e.fail("every token is named", "a hook or the stream interval needs each token, but the scheduler leaves %d sequences unnamed", p.Members)
 	}
@@ -73,12 +73,10 @@ func (e *Engine) deliver(f *flight) (chunks int) {
 }
 
 // unname notes that from the next beat on the life gets a token in every beat, and files it under the one that ends its
-// answer, unless max_tokens ends it: then the scheduler, which knows, names it in time.
+// answer.
 func (e *Engine) unname(l *life, beat int64) {
 	l.joined = beat
-	if l.want < l.seq.MaxTokens {
-		e.endings.Hang(&l.peg, l, beat+int64(l.want-l.Emitted))
-	}
+	e.endings.Hang(&l.peg, l, beat+int64(l.want-l.Emitted))
 }
 
 // catchUp credits a life with the tokens of the beats that it went unnamed in, and names it again.

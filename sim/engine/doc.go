@@ -18,8 +18,7 @@
 //
 // Read naively, a step touches every running sequence: the scheduler gives each its token, the engine delivers each.
 // Two hundred sequences that just decode need none of that. They form a cohort (see scheduler): a plan says "the members
-// go on" and names only what changes in it — chunks, admissions, the last tokens. Everything else follows from the
-// number of the beat:
+// go on" and names only what changes in it: chunks and admissions. Everything else follows from the number of the beat:
 //
 //	naive, per sequence and step             here, per step
 //	computed[s]++, past tokens summed up     Σ past of the members grows by their number
@@ -31,6 +30,11 @@
 // When budget or memory run short, order matters: the cohort disbands, plans name everybody, and the simple loop decides.
 // The package reference is that simple loop alone, and tests hold the two to equal answers, to the nanosecond and to
 // the block. A hook that wants every token (TokenOut) needs plans that name everybody: scheduler.Limits.Named.
+//
+// Many steps hold nothing but a beat. The loop does not take them one by one: it coasts (see the coast method) from one
+// beat to the next until anything else happens, and only prices each. The scheduler is asked how far that goes (Calm) and
+// told how far it went (Coast), and observers are shown all the steps at once (Hooks.Coasted). An observer that sets Ran,
+// Planned or Gap and not Coasted sees each step by itself; the steps are the same.
 //
 // # Drafts
 //

@@ -25,8 +25,11 @@ type Engine struct {
 	judge *judge // of drafts; nil: there are none
 
 	flying  pipeline
-	coaster scheduler.Coaster // the scheduler, if it can coast
-	ran     Ran               // scratch of the hook
+	coaster scheduler.Coaster // the scheduler, if it can coast and nobody minds
+	blocks  []int             // scratch of coast
+	step    hardware.Step     // scratch of price
+	beats   hardware.Step     // scratch of coast
+	filler  hardware.Filler   // the cost model, if it can price in place
 	stages  []sim.Time        // when each pipeline stage becomes free
 	lastEnd sim.Time          // end of the newest completed step
 	lastOut sim.Time          // when the API processes turned to its chunks
@@ -78,8 +81,11 @@ func New(k *sim.Kernel, c Config) *Engine {
 	e.lockstep, _ = c.Cost.(hardware.LockstepModel)
 	e.holder, _ = c.Scheduler.(scheduler.Holder)
 	e.looping, e.landing = e.loop, e.land
-	if len(e.stages) == 1 {
+	e.filler, _ = c.Cost.(hardware.Filler)
+	h := &c.Hooks
+	if alone := h.Planned == nil && h.Ran == nil && h.Gap == nil; len(e.stages) == 1 && !c.Check && (h.Coasted != nil || alone) {
 		e.coaster, _ = c.Scheduler.(scheduler.Coaster)
+		e.blocks = make([]int, stretch)
 	}
 	return e
 }

@@ -25,13 +25,21 @@ type Life struct {
 	Journey   *Journey // nil: one engine does it all
 }
 
-// A Ran tells observers about a step that has just completed.
+// A Ran tells observers about a step that has just completed. It is also what the engine keeps of a batch in flight.
 type Ran struct {
 	Start, End sim.Time      // End is when its tokens are known; Start when the device took it up
 	Busy       time.Duration // how much this step moved the engine's busy time on: End less the later of Start and the previous End
 	Plan       *scheduler.Plan
 	Cost       hardware.Cost
 	Hidden     time.Duration // host time that hid behind the device
+
+	// Of a step that Hooks.Coasted is shown; its Plan has become another one.
+	Members int           // the sequences in it, each of which got its next token
+	Gap     time.Duration // between their tokens and those of the step before
+	Blocks  int           // KV blocks that the plan took which was made as this step ended
+
+	out    sim.Time // once it has ended: when the API processes turn to its chunks
+	number int64    // counts plans from 1
 }
 
 // Hooks are called as things happen, in the order of virtual time. Any may be nil. They must not change what they are
@@ -47,4 +55,9 @@ type Hooks struct {
 	Finished  func(now sim.Time, l *Life)           // completed, rejected or aborted: see l.Outcome
 	Planned   func(now sim.Time, p *scheduler.Plan) // a plan was made, perhaps an empty one
 	Ran       func(r *Ran)                          // a step completed, before its tokens are delivered
+
+	// Coasted is called in the place of Planned, Ran and Gap after a stretch of steps in which all that happened was that
+	// each member of the cohort (see scheduler) got a token: at the end of every such step the next was planned. Without
+	// it, observers see every step by itself; set it to go fast.
+	Coasted func(steps []Ran)
 }

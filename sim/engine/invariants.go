@@ -8,8 +8,8 @@ import "fmt"
 //   - conservation of requests: the scheduler holds exactly the active ones
 //   - the scheduler's invariants: budget, seats, blocks
 func (e *Engine) verify(f *flight) {
-	if f.end <= f.start {
-		e.fail("causality", "step %d starts at %v and ends at %v", f.number, f.start, f.end)
+	if f.End <= f.Start {
+		e.fail("causality", "step %d starts at %v and ends at %v", f.number, f.Start, f.End)
 	}
 	running, waiting := e.c.Scheduler.Load()
 	if running+waiting != e.active {

@@ -6,38 +6,38 @@ import (
 	"github.com/servesim/servesim/sim"
 )
 
-// A flight is a planned batch in the pipeline. An empty one takes a place, but no time.
-type flight struct {
-	plan       *scheduler.Plan // nil: the scheduler found nothing to do
-	cost       hardware.Cost
-	start, end sim.Time
-	out        sim.Time // once it has ended: when the API processes turn to its chunks
-	number     int64    // counts plans from 1
-}
+// A flight is a planned batch in the pipeline. An empty one, without a Plan, takes a place, but no time.
+type flight = Ran
 
-// A pipeline holds the batches in flight, oldest first, in a ring that is larger than it ever needs to be: a flight that
-// has left keeps its slot until after the next one has entered.
+// A pipeline holds the batches in flight, oldest first, on a tape. A flight that has left stays on it until the tape is
+// wound back, which is never before another has entered.
 type pipeline struct {
-	slots    []flight
+	tape     []flight
 	first, n int
 }
 
+// tapeLength is that of a tape: a stretch, and as much again so that it is seldom wound back.
+const tapeLength = 2 * stretch
+
 // newPipeline returns an empty pipeline for so many flights.
-func newPipeline(depth int) pipeline {
-	size := 2
-	for size <= depth {
-		size *= 2
-	}
-	return pipeline{slots: make([]flight, size)}
-}
+func newPipeline(depth int) pipeline { return pipeline{tape: make([]flight, tapeLength+2*depth)} }
 
 // at returns the i-th oldest flight.
-func (p *pipeline) at(i int) *flight { return &p.slots[(p.first+i)&(len(p.slots)-1)] }
+func (p *pipeline) at(i int) *flight { return &p.tape[p.first+i] }
 
-// enter returns the slot of a new flight, to be filled.
+// enter returns the place of a new flight, to be filled.
 func (p *pipeline) enter() *flight {
+	p.reserve(1)
 	p.n++
 	return p.at(p.n - 1)
+}
+
+// reserve makes sure that the tape has room for so many more flights.
+func (p *pipeline) reserve(flights int) {
+	if p.first+p.n+flights > len(p.tape) {
+		copy(p.tape, p.tape[p.first:p.first+p.n])
+		p.first = 0
+	}
 }
 
 // leave takes out the oldest flight.
@@ -48,34 +48,45 @@ func (p *pipeline) leave() *flight {
 	return f
 }
 
-// again lets the oldest plan leave and enter as the newest, in a flight to be filled.
-func (p *pipeline) again() *flight {
-	plan := p.leave().plan
-	f := p.enter()
-	f.plan = plan
-	return f
-}
-
 // busy reports whether any batch with work is in flight.
 func (p *pipeline) busy() bool {
 	for i := range p.n {
-		if p.at(i).plan != nil {
+		if p.at(i).Plan != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// price returns what a step costs.
-func (e *Engine) price(p *scheduler.Plan) hardware.Cost {
+// price works out what a step costs, of which so many cached tokens are read twice, if they are read at all.
+func (e *Engine) price(c *hardware.Cost, s *hardware.Step, shared int64) {
+	if shared > 0 {
+		e.step = *s
+		e.step.KVShared = min(shared, s.KVRead)
+		s = &e.step
+	}
+	if e.filler != nil {
+		e.filler.Fill(c, s)
+	} else {
+		*c = e.c.Cost.Cost(*s)
+	}
+}
+
+// pricePlan is price for a plan, which may be one of ranks that step together.
+func (e *Engine) pricePlan(c *hardware.Cost, p *scheduler.Plan) {
 	if len(p.Ranks) > 0 {
-		return e.lockstep.Together(p.Ranks)
+		*c = e.lockstep.Together(p.Ranks)
+		return
 	}
-	s := p.Step
-	if e.c.Shared != nil {
-		s.KVShared = min(e.c.Shared(), s.KVRead)
+	e.price(c, &p.Step, e.shared())
+}
+
+// shared returns how many cached tokens that steps read are read by another sequence, too.
+func (e *Engine) shared() int64 {
+	if e.c.Shared == nil {
+		return 0
 	}
-	return e.c.Cost.Cost(s)
+	return e.c.Shared()
 }
 
 // pass sends a batch through the pipeline stages, each of which it may enter once its predecessor has left, and

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/servesim/servesim/sim"
-)
+import "github.com/servesim/servesim/sim"
 
 // patience is how many steps the loop lives through by itself before it lets the kernel look around.
 const patience = 1024
@@ -22,7 +18,7 @@ func (e *Engine) loop() {
 			return
 		}
 		e.coast()
-		end := e.flying.at(0).end
+		end := e.flying.at(0).End
 		if end >= e.kernel.Next() {
 			e.kernel.At(end, sim.Finish, e.landing)
 			return
@@ -69,12 +65,12 @@ func (e *Engine) fill(now sim.Time) bool {
 			}
 			continue
 		}
-		if e.flying.at(0).plan != nil {
+		if e.flying.at(0).Plan != nil {
 			return true
 		}
 		e.shift()
 	}
-	for e.flying.n > 0 && e.flying.at(0).plan == nil {
+	for e.flying.n > 0 && e.flying.at(0).Plan == nil {
 		e.shift()
 	}
 	return e.flying.n > 0
@@ -138,24 +134,25 @@ func (e *Engine) plan(now sim.Time) bool {
 	}
 	e.startLoads(p, now)
 	f := e.flying.enter()
-	f.plan, f.number = nil, e.planned
+	f.Plan, f.number = nil, e.planned
 	if !p.Empty() {
-		f.plan, f.cost = p, e.price(p)
-		e.c.Host.charge(&f.cost, p)
-		f.start, f.end = e.pass(e.inputsReady(p, now), &f.cost)
-		e.claimOutputs(p, f.end)
+		f.Plan = p
+		e.pricePlan(&f.Cost, p)
+		e.c.Host.charge(&f.Cost, p)
+		f.Start, f.End = e.pass(e.inputsReady(p, now), &f.Cost)
+		e.claimOutputs(p, f.End)
 		if e.c.Began != nil && p.Step.ChunkRows > 0 {
-			e.c.Began(f.start, f.end, p)
+			e.c.Began(f.Start, f.End, p)
 		}
 	}
-	return f.plan != nil
+	return f.Plan != nil
 }
 
 // shift takes the oldest batch out of the pipeline and reports it done.
 func (e *Engine) shift() *flight {
 	f := e.flying.leave()
-	if f.plan != nil {
-		e.c.Scheduler.Done(f.plan, e.kernel.Now())
+	if f.Plan != nil {
+		e.c.Scheduler.Done(f.Plan, e.kernel.Now())
 	}
 	if len(e.retired) > 0 {
 		e.reap()
@@ -166,40 +163,37 @@ func (e *Engine) shift() *flight {
 // complete ends the oldest batch: observers see the step, then its tokens go out.
 func (e *Engine) complete() {
 	f := e.flying.at(0)
-	e.counts.Steps++
+	e.lands(f)
 	if e.judge != nil {
-		e.judgeDrafts(f.plan)
+		e.judgeDrafts(f.Plan)
 	}
 	if h := e.c.Hooks.Ran; h != nil {
-		e.ran = e.report(f)
-		h(&e.ran)
+		h(f)
 	}
 	done := e.shift()
-	done.out = e.desk.turn(done.end)
+	done.out = e.desk.turn(done.End)
 	e.over(done, e.deliver(done))
+	if done.Plan.Beat > e.beat {
+		e.beat, e.beatOut = done.Plan.Beat, done.out
+	}
 	if e.c.Check {
 		e.verify(done)
+	}
+}
+
+// lands works out what observers are told of a batch that has run.
+func (e *Engine) lands(f *flight) {
+	e.counts.Steps++
+	f.Busy, f.Hidden = f.End.Sub(max(f.Start, e.lastEnd)), 0
+	if e.c.Async {
+		f.Hidden = min(f.Cost.Host, f.Cost.Device)
 	}
 }
 
 // over notes that a step, which made so many chunks, is the newest.
 func (e *Engine) over(f *flight, chunks int) {
 	e.desk.write(f.out, chunks)
-	e.lastEnd, e.lastOut = f.end, f.out
-	if f.plan.Beat > e.beat {
-		e.beat, e.beatOut = f.plan.Beat, f.out
-	}
-}
-
-func (e *Engine) report(f *flight) Ran {
-	var hidden time.Duration
-	if e.c.Async {
-		hidden = min(f.cost.Host, f.cost.Device)
-	}
-	return Ran{
-		Start: f.start, End: f.end, Busy: f.end.Sub(max(f.start, e.lastEnd)),
-		Plan: f.plan, Cost: f.cost, Hidden: hidden,
-	}
+	e.lastEnd, e.lastOut = f.End, f.out
 }
 
 // sleep waits for an arrival, or for the instant at which the scheduler wants to be asked again.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/servesim/servesim/hardware"
+	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -112,11 +113,14 @@ type absence struct {
 }
 
 // ran advances the engine's cumulative times by one step.
-func (w *watch) ran(r *engine.Ran) {
+func (w *watch) ran(r *engine.Ran) { w.take(r, w.pool()) }
+
+// take is ran, the pool being in this state as the step ends.
+func (w *watch) take(r *engine.Ran, pool kvcache.Usage) {
 	step := &r.Plan.Step
 	cost := price(&r.Cost, r.Hidden)
 	total := cost.total()
-	w.sample(r, &cost, total)
+	w.sample(r, pool, &cost, total)
 	busy := cost
 	if chunks := step.Seqs - step.Decodes; chunks > 0 {
 		busy = w.mixed(r, &cost, chunks)
@@ -138,7 +142,7 @@ func (w *watch) ran(r *engine.Ran) {
 // mixed splits the busy time of a step with prefill chunks from the point of view of its decodes, and charges the owners
 // of the chunks with what the step took of theirs.
 func (w *watch) mixed(r *engine.Ran, cost *split, chunks int) split {
-	decodes, own := w.chunks(r.Plan, chunks)
+	own := w.chunks(r.Plan, chunks)
 	total, busy := cost.total(), int64(r.Busy)
 	for _, c := range own {
 		st := w.stayOf(c.Seq)
@@ -149,13 +153,15 @@ func (w *watch) mixed(r *engine.Ran, cost *split, chunks int) split {
 			st.own.charge(r, total, cost)
 			continue
 		}
-		alone := w.priced(with(decodes, c, w.e.Window), r)
+		w.other = w.rest
+		w.other.AddChunk(int(c.Tokens), int(c.Past), c.Samples, w.e.Window)
+		alone := w.priced(&w.other, r)
 		st.own.charge(r, total, &alone)
 	}
-	if step := &r.Plan.Step; step.Decodes == 0 {
+	if r.Plan.Step.Decodes == 0 {
 		return split{interference: busy}
 	}
-	base := w.priced(decodes, r)
+	base := w.priced(&w.rest, r)
 	if base.total() >= total {
 		return base.spread(busy)
 	}
@@ -181,51 +187,47 @@ func (p *prompting) charge(r *engine.Ran, total int64, alone *split) {
 	p.interference += span - kept
 }
 
-// chunks finds the chunks of a plan and returns the step without them. The newest admissions stand last, so that the
-// search from behind passes few decodes.
-func (w *watch) chunks(p *scheduler.Plan, n int) (decodes hardware.Step, own []*scheduler.Work) {
-	own = w.own[:0]
-	var sum hardware.Step
+// chunks finds the chunks of a plan, and leaves the step without them in w.rest. The newest admissions stand last, so that
+// the search from behind passes few decodes.
+func (w *watch) chunks(p *scheduler.Plan, n int) []*scheduler.Work {
+	own := w.own[:0]
+	tokens, sampled := 0, 0
 	for i := len(p.Work) - 1; i >= 0 && len(own) < n; i-- {
 		if c := &p.Work[i]; !c.Decode {
-			sum.AddChunk(int(c.Tokens), int(c.Past), c.Samples, w.e.Window)
+			tokens += int(c.Tokens)
+			if c.Samples {
+				sampled++
+			}
 			own = append(own, c)
 		}
 	}
 	w.own = own
-	if p.Step.Decodes == 0 {
-		return hardware.Step{}, own
+	s := &p.Step
+	w.rest = hardware.Step{}
+	if n := s.Decodes; n > 0 {
+		w.rest = hardware.Step{
+			Tokens: max(s.Tokens-tokens, n), Seqs: n, Decodes: n, Sampled: max(s.Sampled-sampled, 0),
+			KVRead: s.KVRead, KVShared: s.KVShared, WindowKVRead: s.WindowKVRead, Draft: s.Draft,
+		}
 	}
-	return without(p.Step, sum), own
-}
-
-// without returns the step s less the chunks summed up in c.
-func without(s, c hardware.Step) hardware.Step {
-	s.Tokens = max(s.Tokens-c.Tokens, s.Decodes)
-	s.Seqs = s.Decodes
-	s.Sampled = max(s.Sampled-c.Sampled, 0)
-	s.AttnPairs, s.PrefillKV, s.ChunkRows = 0, 0, 0
-	s.WindowPairs, s.WindowPrefillKV = 0, 0
-	return s
-}
-
-// with returns the step s and one chunk more.
-func with(s hardware.Step, c *scheduler.Work, w hardware.Window) hardware.Step {
-	s.AddChunk(int(c.Tokens), int(c.Past), c.Samples, w)
-	return s
+	return own
 }
 
 // priced asks the cost model what another step would have taken in the place of r; host time hides behind the device if
 // it did in r.
-func (w *watch) priced(s hardware.Step, r *engine.Ran) split {
-	if w.e.Cost == nil {
+func (w *watch) priced(s *hardware.Step, r *engine.Ran) split {
+	switch {
+	case w.filler != nil:
+		w.filler.Fill(&w.cost, s)
+	case w.e.Cost != nil:
+		w.cost = w.e.Cost.Cost(*s)
+	default:
 		return price(&r.Cost, r.Hidden)
 	}
-	c := w.e.Cost.Cost(s)
 	if r.Hidden > 0 {
-		return price(&c, min(c.Host, c.Device))
+		return price(&w.cost, min(w.cost.Host, w.cost.Device))
 	}
-	return price(&c, 0)
+	return price(&w.cost, 0)
 }
 
 // lose marks that a request has lost its memory. A token that is still in flight then moves the mark: see recover.

@@ -5,44 +5,39 @@ import (
 	"math/big"
 	"math/bits"
 	"time"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
 const (
 	// longestGap is the longest gap that the histogram tells from longer ones, about nine hours: its quantiles saturate
 	// there, while count, sum, minimum and maximum stay exact.
 	longestGap = 1 << 45
-	// gapDigits makes the histogram's bins at most a thousandth of their value wide.
-	gapDigits = 3
-	// gapErrorPct is the bound on a quantile's error that follows.
+	// gapErrorPct is the bound on a quantile's error that follows from the width of the bins.
 	gapErrorPct = 0.1
 )
 
 // gaps pools the times between consecutive tokens: exact, whatever the order in which they come, in all but the
 // quantiles, which are a histogram's.
 type gaps struct {
-	bins       *hdr.Histogram
+	bins       bins
 	count, sum int64 // sum in nanoseconds
 	least      int64
 	largest    int64
 	squares    [2]uint64 // Σ gap², in 128 bits: high, low
 }
 
-func newGaps() *gaps { return &gaps{bins: hdr.New(1, longestGap, gapDigits)} }
+func newGaps() *gaps { return &gaps{bins: make(bins, binOf(longestGap)+1), least: math.MaxInt64} }
 
 // add pools n gaps of equal length.
 func (g *gaps) add(gap time.Duration, n int) {
 	v, w := int64(gap), int64(n)
 	if g.count == 0 {
-		g.least, g.largest = v, v
+		g.largest = v
 	}
 	g.least, g.largest = min(g.least, v), max(g.largest, v)
 	g.count += w
 	g.sum += v * w
 	g.square(uint64(v), uint64(w))
-	// An error is out of the question: the value is in range, and n is not negative.
-	_ = g.bins.RecordValues(min(max(v, 0), longestGap), w)
+	g.bins[binOf(min(max(v, 0), longestGap))] += w
 }
 
 // stats describes the gaps in milliseconds.
@@ -52,8 +47,7 @@ func (g *gaps) stats(percentiles []float64) Stats {
 	}
 	n := float64(g.count)
 	mean := float64(g.sum) / n
-	bars := g.bins.Distribution()
-	at := func(p float64) float64 { return g.quantile(bars, p) / nsPerMs }
+	at := func(p float64) float64 { return g.quantile(p) / nsPerMs }
 	return Stats{
 		Count: g.count, Mean: mean / nsPerMs, Std: g.std() / nsPerMs,
 		Min: float64(g.least) / nsPerMs, Max: float64(g.largest) / nsPerMs,
@@ -82,22 +76,23 @@ func (g *gaps) std() float64 {
 }
 
 // quantile interpolates between ranks as percentile does, each rank's value being the middle of its bin.
-func (g *gaps) quantile(bars []hdr.Bar, p float64) float64 {
+func (g *gaps) quantile(p float64) float64 {
 	i, f := rank(g.count, p)
-	a := g.valueAt(bars, i)
+	a := g.valueAt(i)
 	if f == 0 {
 		return a
 	}
-	return lerp(a, g.valueAt(bars, i+1), f)
+	return lerp(a, g.valueAt(i+1), f)
 }
 
 // valueAt returns the gap of that rank (from 0), within half a bin.
-func (g *gaps) valueAt(bars []hdr.Bar, rank int64) float64 {
-	for _, b := range bars {
-		if rank < b.Count {
-			return min(max(float64(b.From+b.To)/2, float64(g.least)), float64(g.largest))
+func (g *gaps) valueAt(rank int64) float64 {
+	for i, n := range g.bins {
+		if rank < n {
+			from, to := binAt(i)
+			return min(max(float64(from+to)/2, float64(g.least)), float64(g.largest))
 		}
-		rank -= b.Count
+		rank -= n
 	}
 	return float64(g.largest)
 }

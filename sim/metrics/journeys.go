@@ -113,6 +113,9 @@ func (js *journeys) finish(l *engine.Life, counts bool) (own prompting) {
 		js.parts[i] += int64(span)
 	}
 	js.rest += int64(max(l.First-j.Until, 0))
+	if j.Landed == 0 {
+		return own // the answer was complete before all of its prompt's KV had travelled
+	}
 	if j.Bytes > 0 {
 		js.count.Count++
 		js.count.Bytes += j.Bytes
@@ -142,7 +145,7 @@ func (js *journeys) report(d Disaggregation, percentiles []float64) *Disaggregat
 // queued returns how long a request waited in queues of schedulers.
 func queued(l *engine.Life) int64 {
 	if j := l.Journey; j != nil {
-		if j.Closed {
+		if j.Closed || l.Seq.Given > 0 { // the first token is there before the scheduler is asked
 			return int64(j.Spans[engine.InQueue] + j.Spans[engine.InMemory])
 		}
 		return int64(j.Spans[engine.InQueue]+j.Spans[engine.InMemory]) + int64(max(l.Scheduled-j.Until, 0))

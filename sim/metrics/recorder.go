@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/workload"
@@ -55,6 +56,7 @@ func (r *Recorder) Hooks() engine.Hooks { return r.Watch(r.c.Engine) }
 func (r *Recorder) Watch(e Engine) engine.Hooks {
 	e.GPUs = max(e.GPUs, 1)
 	w := &watch{r: r, e: e}
+	w.filler, _ = e.Cost.(hardware.Filler)
 	r.watches = append(r.watches, w)
 	return w.hooks()
 }

@@ -21,6 +21,7 @@ type rows struct {
 	pending []pendingRow // from number base on
 	written int          // how many of pending are already out
 	base    int
+	spare   [][]byte // lines that are out: room for others
 
 	replicas bool // a last column names the replica
 	begun    bool // the header has been written
@@ -65,11 +66,12 @@ func (rs *rows) close(row int, l *engine.Life) {
 		rs.out.Write(rs.end(b, p))
 		rs.written++
 	} else {
-		p.line = rs.end(appendResult(rs.request(make([]byte, 0, 192), p.request), l), p)
+		p.line = rs.end(appendResult(rs.request(rs.blank(), p.request), l), p)
 	}
 	p.request = nil
 	for rs.written < len(rs.pending) && rs.pending[rs.written].line != nil {
 		rs.out.Write(rs.pending[rs.written].line)
+		rs.spare = append(rs.spare, rs.pending[rs.written].line)
 		rs.pending[rs.written].line = nil
 		rs.written++
 	}
@@ -79,6 +81,17 @@ func (rs *rows) close(row int, l *engine.Life) {
 		rs.base += rs.written
 		rs.pending, rs.written = rs.pending[:n], 0
 	}
+}
+
+// blank returns an empty line.
+func (rs *rows) blank() []byte {
+	n := len(rs.spare)
+	if n == 0 {
+		return make([]byte, 0, 192)
+	}
+	line := rs.spare[n-1][:0]
+	rs.spare = rs.spare[:n-1]
+	return line
 }
 
 // flush writes the rows that are left, and reports the first error of all writes.
@@ -120,7 +133,7 @@ func appendResult(b []byte, l *engine.Life) []byte {
 	}
 	b = append(appendField(b, l.Outcome.Reason), ',')
 	done := l.Outcome.Status == workload.Completed
-	if l.Started {
+	if l.Started || l.Journey != nil && l.Emitted > 0 { // an answer of one token may come from the engine of its prompt
 		b = appendMillis(b, queued(l))
 	}
 	b = append(b, ',')
@@ -144,15 +157,12 @@ func appendResult(b []byte, l *engine.Life) []byte {
 	return strconv.AppendInt(b, int64(l.Seq.Hit), 10)
 }
 
-// appendMillis appends ns nanoseconds as milliseconds with six decimals.
+// appendMillis appends ns ≥ 0 nanoseconds as milliseconds with six decimals.
 func appendMillis(b []byte, ns int64) []byte {
-	b = append(strconv.AppendInt(b, ns/1e6, 10), '.')
-	at := len(b)
-	b = append(b, "000000"...)
-	for n, i := ns%1e6, at+5; n > 0; i-- {
-		b[i] = '0' + byte(n%10)
-		n /= 10
-	}
+	b = strconv.AppendInt(b, ns/1e6, 10)
+	point := len(b)
+	b = strconv.AppendInt(b, 1e6+ns%1e6, 10) // the digit before the decimals makes room for the point
+	b[point] = '.'
 	return b
 }
 

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -43,7 +44,7 @@ func (l *lateStep) spell() spell {
 }
 
 // sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
-func (w *watch) sample(r *engine.Ran, cost *split, total int64) {
+func (w *watch) sample(r *engine.Ran, pool kvcache.Usage, cost *split, total int64) {
 	warmup := w.r.c.Warmup
 	if r.End <= warmup && warmup > 0 {
 		return
@@ -52,13 +53,8 @@ func (w *watch) sample(r *engine.Ran, cost *split, total int64) {
 	u.steps++
 	u.tokens += int64(step.Tokens)
 	u.peakRunning = max(u.peakRunning, step.Seqs)
-	held := 0.0
-	if w.e.Usage != nil {
-		if k := w.e.Usage(); k.Total > 0 {
-			held = float64(k.Held) / float64(k.Total)
-			u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, k.Held)
-		}
-	}
+	held := share(pool)
+	u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, pool.Held)
 	if w.census.present+w.legs == 0 { // whether it is measured is known at the next arrival, or at the end
 		w.late = append(w.late, lateStep{ran: *r, cost: *cost, total: total, seqs: step.Seqs, held: held})
 		return
@@ -66,6 +62,17 @@ func (w *watch) sample(r *engine.Ran, cost *split, total int64) {
 	s := spell{ran: r, cost: cost, total: total, seqs: step.Seqs, held: held}
 	u.take(&s, s.within(warmup, sim.Never))
 }
+
+// pool returns the state of the engine's KV pool; without one it is empty.
+func (w *watch) pool() kvcache.Usage {
+	if w.e.Usage == nil {
+		return kvcache.Usage{}
+	}
+	return w.e.Usage()
+}
+
+// share returns which part of a pool sequences hold.
+func share(k kvcache.Usage) float64 { return ratio(float64(k.Held), float64(k.Total)) }
 
 // settle counts the steps that ended when nobody was left: the run goes on.
 func (w *watch) settle() {

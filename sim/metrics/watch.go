@@ -3,6 +3,7 @@ package metrics
 import (
 	"time"
 
+	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -22,6 +23,11 @@ type watch struct {
 	clock sim.Time // end of the newest step
 	sums  split    // where the time until clock went, as a decoding request sees it
 	own   []*scheduler.Work
+
+	filler      hardware.Filler // Engine.Cost, if it can price in place
+	rest, other hardware.Step   // scratch of mixed
+	cost        hardware.Cost   // scratch of priced
+	decodes     scheduler.Plan  // scratch of coasted
 
 	flying int // plans in flight
 	stale  int // steps to come that were in flight when a request lost its memory
@@ -46,6 +52,7 @@ func (w *watch) hooks() engine.Hooks {
 		Resumed:   func(_ sim.Time, l *engine.Life) { w.regain(l) },
 		Planned:   w.planned,
 		Ran:       w.ran,
+		Coasted:   w.coasted,
 	}
 	if w.r.perToken {
 		h.TokenOut = w.token

@@ -45,13 +45,10 @@ func AppendSeconds(b []byte, d time.Duration) []byte {
 		b = append(b, '-')
 		n = -n
 	}
-	b = append(strconv.AppendUint(b, n/1e9, 10), '.')
-	at := len(b)
-	b = append(b, "000000000"...)
-	for n, i := n%1e9, at+8; n > 0; i-- {
-		b[i] = '0' + byte(n%10)
-		n /= 10
-	}
+	b = strconv.AppendUint(b, n/1e9, 10)
+	point := len(b)
+	b = strconv.AppendUint(b, 1e9+n%1e9, 10) // the digit before the decimals makes room for the point
+	b[point] = '.'
 	return b
 }
 

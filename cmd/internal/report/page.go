@@ -261,10 +261,7 @@ func engine(m *metrics.Report) section {
 	if p := e.PrefixCache; p.HitTokens > 0 {
 		facts = append(facts, factf("prefixes", "%s of %s prompt tokens found in the cache", percent(float64(p.HitTokens)/float64(p.QueriedTokens)), count(p.QueriedTokens)))
 	}
-	if o := e.KVOffload; o != nil {
-		facts = append(facts, factf("host KV", "%s of %s tokens that the cache lacked found there; %s loaded, %s stored",
-			percent(float64(o.HitTokens)/float64(max(o.QueriedTokens, 1))), count(o.QueriedTokens), size(float64(o.LoadedBytes)), size(float64(o.StoredBytes))))
-	}
+	facts = append(facts, tiers(e.KVOffload)...)
 	if s := e.Swap; s != nil {
 		facts = append(facts, factf("swapped", "%s out, %s in", size(float64(s.OutBytes)), size(float64(s.InBytes))))
 	}
