@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -153,7 +154,10 @@ func readList[T int | float64](f *field, n *node, must string) (values []T, err 
 		}
 		values = append(values, v)
 	}
-	if len(values) == 0 {
+	switch {
+	case n.kind == list && len(values) == 0:
+		return nil, errors.New(must + ", got none")
+	case len(values) == 0:
 		return nil, fmt.Errorf("%s, got %s", must, n.kind)
 	}
 	return values, nil
