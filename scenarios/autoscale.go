@@ -33,7 +33,7 @@ var autoscaleFields = []field{
 	{path: "cluster.autoscale.min", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Min }, def: "1", limit: replicaCount, doc: "Fewest replicas; as many are there at the start."},
 	{path: "cluster.autoscale.max", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Max }, limit: replicaCount, doc: "Most replicas; must be given."},
 	{path: "cluster.autoscale.metric", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Metric }, def: "queue", choices: []string{"queue", "kv", "ttft"}, doc: "What is compared with the target, per replica: requests waiting, share of the KV cache in use, mean time to first token since the last look."},
-	{path: "cluster.autoscale.target", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Target }, def: "auto", doc: "Above it replicas are started, in proportion; below half of it, for a cooldown, one is stopped. auto = 5 waiting, 0.7 of the cache, 500ms."},
+	{path: "cluster.autoscale.target", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Target }, def: "auto", doc: "Above it replicas are started, in proportion; below half of it, for a cooldown, one is stopped. auto = 5 waiting, 0.7 of the cache, half of slo.ttft (500ms without one)."},
 	{path: "cluster.autoscale.startup", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Startup }, def: "60s", limit: notNegative, doc: "From the decision to start a replica until it takes requests. Its GPUs are paid for meanwhile."},
 	{path: "cluster.autoscale.cooldown", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Cooldown }, def: "60s", limit: notNegative, doc: "How long there must have been too little to do before a replica is stopped."},
 	{path: "cluster.autoscale.interval", into: func(s *Scenario) any { return &s.Cluster.Autoscale.Interval }, def: "10s", limit: positive, doc: "Between two looks at the metric."},
@@ -61,14 +61,15 @@ func (r *reader) autoscale() {
 	case c.Replicas > 0:
 		r.wrong("cluster.replicas", "has no meaning beside %s, which begins with its min", section)
 	default:
-		if _, err := a.scale(); err != nil {
+		if _, err := a.scale(r.s.SLO.TTFT); err != nil {
 			r.wrong(section+".target", "%v", err)
 		}
 	}
 }
 
-// scale returns the autoscaler as the cluster takes it.
-func (a *Autoscale) scale() (cluster.Autoscale, error) {
+// scale returns the autoscaler as the cluster takes it. A mean time to first token of half the target of a good request, slo,
+// leaves room for the slower ones; 0: there is no such target.
+func (a *Autoscale) scale(slo time.Duration) (cluster.Autoscale, error) {
 	out := cluster.Autoscale{Min: a.Min, Max: a.Max, Startup: a.Startup, Cooldown: a.Cooldown, Interval: a.Interval}
 	for _, m := range autoscaleMetrics {
 		if m.name != a.Metric {
@@ -82,6 +83,9 @@ func (a *Autoscale) scale() (cluster.Autoscale, error) {
 		if m.measure == cluster.TTFT {
 			var d time.Duration
 			d, err = ParseDuration(text)
+			if slo > 0 && a.Target == "auto" {
+				d = slo / 2
+			}
 			v = d.Seconds()
 		}
 		if err != nil || v <= 0 || v > m.most {
@@ -94,7 +98,7 @@ func (a *Autoscale) scale() (cluster.Autoscale, error) {
 
 // scale has the cluster start replicas like the experiment's own as the load asks for them.
 func (f *fleet) scale(x *Experiment) {
-	a, _ := x.Scenario.Cluster.Autoscale.scale()
+	a, _ := x.Scenario.Cluster.Autoscale.scale(x.Scenario.SLO.TTFT)
 	f.cluster.Scale(f.kernel, a, func() *cluster.Replica {
 		r, err := f.replica(&group{name: "replica", engine: x}, len(f.replicas))
 		if err != nil {

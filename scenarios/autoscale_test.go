@@ -70,6 +70,15 @@ func TestAutoscalingWithNothingToDoStaysAtItsMinimum(t *testing.T) {
 	}
 }
 
+// An autoscaler that looks at times to first token takes its target from the SLO: the tighter that is, the more engines.
+func TestAutoscalingByTTFTFollowsTheSLO(t *testing.T) {
+	s := setup{"engine.max_num_seqs=32", tide(t, 2, 40, 40, 2), "cluster={router: least-requests, autoscale: {max: 6, startup: 10s, cooldown: 30s, metric: ttft}}"}
+	tight, loose := s.with("slo.ttft=300ms").run(t), s.with("slo.ttft=20s").run(t)
+	above(t, "replica-seconds under a tight and a loose target", tight.Fleet.ReplicaSeconds, loose.Fleet.ReplicaSeconds, 0.1)
+	same := s.with("slo.ttft=300ms", "cluster.autoscale.target=150ms").run(t)
+	alike(t, "replica-seconds when half of it is said", same.Fleet.ReplicaSeconds, tight.Fleet.ReplicaSeconds, 0)
+}
+
 func TestMistakesInAutoscaling(t *testing.T) {
 	for text, want := range map[string]string{ // order does not matter: each is checked by itself
 		"{min: 2}":                          "cluster.autoscale.min: needs cluster.autoscale.max",

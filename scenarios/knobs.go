@@ -49,7 +49,7 @@ var knobs = []knob{
 	{speculative + ".prompt_lookup_max", unless(silent, "in a simulation: acceptance says what a search finds")},
 	{"engine.api_server_count", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 	{"engine.expert_skew", unless(func(s *Scenario) bool { return s.experts }, "on a model without experts")},
-	{"engine.enable_expert_parallel", unless(func(s *Scenario) bool { return s.gpus() > 1 }, "with one GPU")},
+	{"engine.enable_expert_parallel", unless(func(s *Scenario) bool { return s.gpus() > 1 || !s.Engine.EnableExpertParallel }, "with one GPU")},
 	{"engine.constrained_decoding.cost", unless(func(s *Scenario) bool { return s.Engine.ConstrainedDecoding.Share > 0 }, "while engine.constrained_decoding.share is 0")},
 	{"frontend.api_servers", unless(apiCosts, "while requests, prompts and chunks cost the API processes nothing")},
 
@@ -81,6 +81,7 @@ var knobs = []knob{
 	{"cluster.prefill.router", unless(func(s *Scenario) bool { return s.chooses(&s.Cluster.Prefill) }, "with one engine that prefills")},
 	{"cluster.decode.router", unless(func(s *Scenario) bool { return s.chooses(&s.Cluster.Decode) }, "with one engine that decodes")},
 	{"cluster.hop", unless((*Scenario).several, "with one engine")},
+	{"cluster.autoscale.", unless((*Scenario).scales, "without autoscaling")}, // given, it would be refused: this leaves it out of the configuration
 
 	{"hardware.internode.", unless(func(s *Scenario) bool { return s.gpus() > s.Hardware.GPUsPerNode || s.disaggregated() }, "while all GPUs are on one node")},
 	{"hardware.gpus_per_node", unless(func(s *Scenario) bool { return s.gpus() > 1 || s.disaggregated() }, "with one GPU")},

@@ -63,7 +63,7 @@ func (m Mistakes) err() error {
 	slices.SortStableFunc(m, func(a, b Mistake) int {
 		return cmp.Or(strings.Compare(a.at.origin, b.at.origin), cmp.Compare(a.at.line, b.at.line), cmp.Compare(a.at.column, b.at.column))
 	})
-	return m
+	return slices.Compact(m) // what several engines have in common is said once
 }
 
 // didYouMean returns ", did you mean X?" for the nearest of the names, or "".

@@ -106,7 +106,7 @@ func (r *reader) pools() {
 			r.wrong("engine.speculative_config", "is not supported where prefill and decode have engines of their own")
 		}
 		if p.s.Engine.DataParallelSize > 1 {
-			r.wrong("engine.data_parallel_size", "is not supported where prefill and decode have engines of their own: give cluster.%s more replicas", p.name)
+			r.wrong("engine.data_parallel_size", "is not supported where prefill and decode have engines of their own: give cluster.prefill or cluster.decode more replicas")
 		}
 		if own, _ := FindProfile(p.s.Engine.Profile); s.Scheduler.Name == "" && own.Scheduler != "chunked" {
 			r.wrong("scheduler", "must be chunked where prefill and decode have engines of their own, got %s, which is that of %s: name it, or choose another profile for cluster.%s", own.Scheduler, own.Name, p.name)

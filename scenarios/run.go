@@ -33,8 +33,7 @@ type Options struct {
 	Predict func(*workload.Request) int32
 	// Scheduler makes the batching policy of one engine, in place of the scenario's, over its cache. It is given the scenario's
 	// limits; with AsyncScheduling it must plan a step before the outputs of the one before are known. Naming every sequence in
-	// every plan is what Named asks for. It is for engines of one rank that share no request; nil: the
-	// scenario's policy.
+	// every plan is what Named asks for. It is for engines of one rank that share no request; nil: the scenario's policy.
 	Scheduler func(scheduler.Limits, kvcache.Cache) scheduler.Scheduler
 	Memory    Memory // what earlier runs on this deployment have left in the cache; nil: it is cold
 	// Each of these is shown every engine before the first event, and returns hooks for that engine alone: Life.Slot and
