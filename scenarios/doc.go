@@ -7,6 +7,9 @@
 //
 //	Open or Parse → Document — Set → Scenario → Build → Experiment → Run → Result
 //
+// An experiment is one engine or a cluster of them. Engines that differ from the scenario's own, the groups and the pools
+// for prefill and decode, are its parts: each is the scenario with a few settings changed (parts.go).
+//
 // One table of fields (fields.go) is the source for reading, checking, writing the resolved configuration and the JSON
 // schema. The embedded *.yaml files are experiments to start from.
 package scenarios

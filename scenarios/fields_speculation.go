@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
 )
 
@@ -44,29 +43,6 @@ func speculationFields() []field {
 		{path: speculative + ".acceptance", into: func(s *Scenario) any { return &c(s).Acceptance }, limit: fraction01, doc: "How often drafts are right: one number a, the chance of each draft given that those before it are right; or a list with the chance that the first i drafts are all right, which is what vLLM logs as acceptance by position. If left out, an assumption by method, which the report states."},
 		{path: speculative + ".acceptance_trace", into: func(s *Scenario) any { return &c(s).AcceptanceTrace }, doc: "A file with numbers of accepted drafts, one for each step of a sequence, as observed; steps draw from them at random."},
 	}
-}
-
-// readRates reads one number, or a list of them.
-func (f *field) readRates(into *Rates, n *node) error {
-	items := n.items
-	if n.kind == scalar {
-		items = []*node{n}
-	}
-	*into = Rates{List: n.kind == list}
-	for _, v := range items {
-		var x float64
-		if v.kind != scalar {
-			return fmt.Errorf("must be a number or a list of numbers, got %s in it", v.kind)
-		}
-		if err := f.readScalar(&x, v); err != nil {
-			return err
-		}
-		into.Values = append(into.Values, x)
-	}
-	if len(into.Values) == 0 {
-		return errors.New("must be a number or a list of numbers, got none")
-	}
-	return nil
 }
 
 // readTiers reads a list of [from, to, drafts].

@@ -178,14 +178,21 @@ func (s *Scenario) idle(path string) string {
 }
 
 // idleWarnings remarks upon every setting that was given and does nothing, in the order of the table.
-func (s *Scenario) idleWarnings() []string { return s.idleWarningsOf(nil) }
+func (s *Scenario) idleWarnings() []string {
+	return s.idleWarningsOf(func(string) bool { return true })
+}
 
-// idleWarningsOf remarks upon those that are wanted; nil: all.
+// ownIdleWarnings remarks upon those that are not the settings of the base scenario, which may act elsewhere.
+func (s *Scenario) ownIdleWarnings(base *Scenario) []string {
+	return s.idleWarningsOf(func(path string) bool { return s.set[path] != base.set[path] })
+}
+
+// idleWarningsOf remarks upon some of them.
 func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 	var remarks []remark
 	for i := range fields {
 		f := &fields[i]
-		if !s.Explicit(f.path) || f.into == nil || wanted != nil && !wanted(f.path) {
+		if !s.Explicit(f.path) || f.into == nil || !wanted(f.path) {
 			continue
 		}
 		if why := s.idle(f.path); why != "" {
@@ -197,8 +204,7 @@ func (s *Scenario) idleWarningsOf(wanted func(path string) bool) []string {
 		warnings = append(warnings, r.String())
 	}
 	for _, r := range removedFlags {
-		path := "engine." + r.key()
-		if s.Explicit(path) && (wanted == nil || wanted(path)) && !(r.V0 && s.Scheduler.Name == "continuous") {
+		if s.Explicit("engine."+r.key()) && wanted("engine."+r.key()) && !(r.V0 && s.Scheduler.Name == "continuous") {
 			warnings = append(warnings, r.Warning())
 		}
 	}

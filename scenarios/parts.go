@@ -11,22 +11,18 @@ type part struct {
 	name     string
 	path     string // under which its settings are written
 	replicas int
-	s        **Scenario             // the scenario with the part's settings in place of its own
-	own      func(path string) bool // whether a setting is the part's own: the scenario's may act elsewhere
+	s        **Scenario // the scenario with the part's settings in place of its own
 }
 
 // parts are those of the cluster that differ.
 func (s *Scenario) parts() (all []part) {
-	own := func(one *Scenario) func(string) bool {
-		return func(path string) bool { return one.set[path] != s.set[path] }
-	}
 	for i := range s.Cluster.Groups {
 		g := &s.Cluster.Groups[i]
-		all = append(all, part{name: g.Name, path: groupPath(i), replicas: g.Replicas, s: &g.s, own: own(g.s)})
+		all = append(all, part{name: g.Name, path: groupPath(i), replicas: g.Replicas, s: &g.s})
 	}
 	for _, p := range s.Cluster.pools() {
 		if p.s != nil {
-			all = append(all, part{name: p.name, path: "cluster." + p.name, replicas: p.Replicas, s: &p.s, own: own(p.s)})
+			all = append(all, part{name: p.name, path: "cluster." + p.name, replicas: p.Replicas, s: &p.s})
 		}
 	}
 	return all
@@ -70,7 +66,7 @@ func (s *Scenario) buildParts(shared *Shared) ([]group, error) {
 	var all Mistakes
 	s.Cluster.Groups = slices.Clone(s.Cluster.Groups) // what was read stays as it is
 	for _, p := range s.parts() {
-		e, err := p.build(shared)
+		e, err := p.build(s, shared)
 		found, ok := err.(Mistakes)
 		switch {
 		case ok:
@@ -85,8 +81,8 @@ func (s *Scenario) buildParts(shared *Shared) ([]group, error) {
 	return built, all.err()
 }
 
-// build builds one of the engines.
-func (p *part) build(shared *Shared) (*Experiment, error) {
+// build builds one of the engines of a part of base.
+func (p *part) build(base *Scenario, shared *Shared) (*Experiment, error) {
 	x, found := (*p.s).deploy(nil)
 	if len(found) > 0 {
 		return nil, found.within(p.path)
@@ -98,7 +94,7 @@ func (p *part) build(shared *Shared) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Warnings = slices.Concat(x.notes, x.s.idleWarningsOf(p.own))
+	e.Warnings = slices.Concat(x.notes, x.s.ownIdleWarnings(base))
 	return e, nil
 }
 

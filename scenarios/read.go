@@ -112,14 +112,22 @@ func (r *reader) leaf(n *node, f *field) {
 func (r *reader) value(n *node, f *field) error {
 	switch into := f.into(r.s).(type) {
 	case *[]int:
-		return readInts(into, n)
+		values, err := readList[int](&field{limit: atLeastOne}, n, "must be a list of whole numbers")
+		if err == nil {
+			*into = values
+		}
+		return err
 	case *[]Class:
 		r.classes(into, n)
 		return nil
 	case *[]Group:
 		return readGroups(into, n)
 	case *Rates:
-		return f.readRates(into, n)
+		values, err := readList[float64](f, n, "must be a number or a list of numbers")
+		if err == nil {
+			*into = Rates{Values: values, List: n.kind == list}
+		}
+		return err
 	case *[]BatchTier:
 		return readTiers(into, n)
 	default:
@@ -130,28 +138,29 @@ func (r *reader) value(n *node, f *field) error {
 	}
 }
 
-// readInts reads a list of whole numbers, or one of them.
-func readInts(into *[]int, n *node) error {
+// readList reads a list of numbers, or one of them. What it must be stands in messages.
+func readList[T int | float64](f *field, n *node, must string) (values []T, err error) {
 	items := n.items
 	if n.kind == scalar {
 		items = []*node{n}
 	}
-	*into = nil
-	one := field{limit: atLeastOne}
-	for _, v := range items {
-		var i int
-		if v.kind != scalar {
-			return fmt.Errorf("must be a list of whole numbers, got %s in it", v.kind)
+	for _, item := range items {
+		var v T
+		if item.kind != scalar {
+			return nil, fmt.Errorf("%s, got %s in it", must, item.kind)
 		}
-		if err := one.readScalar(&i, v); err != nil {
-			return err
+		if err := f.readScalar(&v, item); err != nil {
+			return nil, err
 		}
-		*into = append(*into, i)
+		values = append(values, v)
 	}
-	if len(*into) == 0 {
-		return errors.New("must be a list of whole numbers, got none")
+	switch {
+	case n.kind == list && len(values) == 0:
+		return nil, errors.New(must + ", got none")
+	case len(values) == 0:
+		return nil, fmt.Errorf("%s, got %s", must, n.kind)
 	}
-	return nil
+	return values, nil
 }
 
 // itemKey reads one key of an item of a list; allowed are the keys that there are.

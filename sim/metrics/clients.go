@@ -97,7 +97,7 @@ func (c *clientBooks) report() *ClientsReport {
 	return r
 }
 
-// jain is Jain's index; of values that are all zero it is 0.
+// jain is Jain's index of fairness, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one has everything, 0 if nobody has anything.
 func jain(x []float64) float64 {
 	var sum, squares float64
 	for _, v := range x {

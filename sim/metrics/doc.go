@@ -5,4 +5,7 @@
 // are hundreds times more, go to a histogram with the gap's number of tokens as its weight. Where time went is kept as
 // running sums per engine, advanced once a step: what befell a request between two instants is the difference of two
 // snapshots, and no request is touched in a step except those that compute a part of their prompt.
+//
+// One [Recorder] watches all engines of a run. Beside the whole the report tells apart the classes of requests, the clients,
+// the replicas and, where two engines share a request, the parts of its way to the first token.
 package metrics

@@ -1,5 +1,6 @@
 // Package workload makes what arrives: requests, arrival processes, length laws, shared prefixes, closed-loop clients
-// and readers of public traces. It owns the [Request] and the [Server] that clients talk to.
+// and readers of public traces. Requests may belong to classes, clients and conversations of several turns. The package owns
+// the [Request] and the [Server] that clients talk to.
 //
 // A [Spec] describes a workload completely; [New] checks it and returns a [Load] that can be played against a server
 // on a [sim.Kernel]. Requests are made one at a time as virtual time passes, so memory follows the requests in flight
