@@ -1,6 +1,9 @@
 package scheduler_test
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
@@ -20,6 +23,7 @@ type world struct {
 	flying  []*scheduler.Plan
 	depth   int                      // places in the pipeline
 	outputs map[*scheduler.Seq]int32 // true lengths of answers
+	got     map[*scheduler.Seq]int32 // tokens of them that have come
 	now     sim.Time
 	next    int
 	loads   []scheduler.Load // begun, oldest first
@@ -47,7 +51,7 @@ func setting(blocks int, change func(*scheduler.Limits, *kvcache.Config)) (sched
 }
 
 func newWorld(t tester, s scheduler.Scheduler, pool *kvcache.Pool) *world {
-	return &world{t: t, sched: s, pool: pool, depth: 1, outputs: map[*scheduler.Seq]int32{}}
+	return &world{t: t, sched: s, pool: pool, depth: 1, outputs: map[*scheduler.Seq]int32{}, got: map[*scheduler.Seq]int32{}}
 }
 
 // chunked returns a world under vLLM's V1 scheduler.
@@ -126,8 +130,22 @@ func (w *world) complete() {
 	w.flying = w.flying[1:]
 	w.judge(p)
 	w.sched.Done(p, w.now)
+	var sampled []*scheduler.Seq
 	for _, k := range p.Work {
-		if s := k.Seq; k.Samples && s.State != scheduler.Gone && s.Out == w.outputs[s] {
+		if s := k.Seq; k.Samples && s.State != scheduler.Gone {
+			w.got[s] = s.Out // true of the named; those who ride are counted here
+			sampled = append(sampled, s)
+		}
+	}
+	for s := range w.outputs { // order does not matter: they are sorted below
+		if s.State != scheduler.Gone && s.Rides(p) {
+			w.got[s]++
+			sampled = append(sampled, s)
+		}
+	}
+	slices.SortFunc(sampled, func(a, b *scheduler.Seq) int { return cmp.Compare(a.Rank, b.Rank) })
+	for _, s := range sampled {
+		if w.got[s] == w.outputs[s] {
 			w.sched.Drop(s)
 		}
 	}
