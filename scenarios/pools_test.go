@@ -345,3 +345,19 @@ func TestNothingAfterTheFirstTokenIsPartOfTheWayToIt(t *testing.T) {
 		}
 	}
 }
+
+// A first token that the prefill has streamed comes at a time at which the decoding engine may long have been idle.
+func TestAPreemptionAfterAnEarlyFirstTokenTakesNoNegativeTime(t *testing.T) {
+	s := setup{
+		"seed=527", "model=deepseek-v2-lite", "hardware.gpu=A100-SXM-80G",
+		"engine={max_num_seqs: 1, max_num_batched_tokens: 64, enable_prefix_caching: false, enforce_eager: true, scheduling_policy: mlfq}",
+		"cluster.prefill={replicas: 3, engine: {max_num_batched_tokens: 2048, async_scheduling: false}}", "cluster.decode={replicas: 3, gpu: H200-SXM}",
+		"cluster.transfer={mode: layerwise, link: nvlink, handover: 50ms, first_token: prefill}",
+		"cluster.remote={policy: length, max_local_prefill_length: 100, max_prefill_queue_size: 3}",
+	}
+	r := s.with("workload={requests: 150, rate: 1, prompt: {dist: lognormal, mean: 25, p99: 100, max: 200}, output: {min: 1, max: 120}}").run(t)
+	checkIdentities(t, r)
+	if share := r.Attribution.TPOT.Preemption; r.Engine.Preemptions == 0 || share < 0 {
+		t.Errorf("%d preemptions took %g of the time per token", r.Engine.Preemptions, share)
+	}
+}

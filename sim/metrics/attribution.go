@@ -92,7 +92,8 @@ type stay struct {
 	arrived sim.Time
 	row     int // its place among the rows
 	own     prompting
-	first   waterline // valid once emitted
+	first   waterline     // valid once emitted
+	lag     time.Duration // that its first token took to the client: of the next ones nothing better is known
 
 	started, emitted, present bool
 	away                      bool // it has lost its memory and has had no token since
@@ -253,8 +254,7 @@ func (w *watch) recover(p *scheduler.Plan) {
 	for i := range p.Work {
 		if c := &p.Work[i]; c.Samples {
 			if st := w.stayOf(c.Seq); st != nil && st.away {
-				lag := st.first.at - st.firstEnd()
-				w.absences[w.slots[c.Seq.ID]].lost = waterline{by: w.sums, at: w.clock + lag}
+				w.absences[w.slots[c.Seq.ID]].lost = waterline{by: w.sums, at: w.clock.Add(st.lag)}
 			}
 		}
 	}
@@ -273,5 +273,5 @@ func (w *watch) regain(l *engine.Life) {
 	a := &w.absences[l.Slot]
 	passed := w.sums.minus(&a.lost.by)
 	a.gone.add(&passed)
-	a.span += int64(l.Last - a.lost.at)
+	a.span += max(int64(l.Last-a.lost.at), 0)
 }

@@ -108,9 +108,10 @@ func (w *watch) admitted(now sim.Time, l *engine.Life) {
 	}
 }
 
-func (w *watch) firstOut(_ sim.Time, l *engine.Life) {
+func (w *watch) firstOut(now sim.Time, l *engine.Life) {
 	st := w.stay(l)
 	st.emitted = true
+	st.lag = l.First.Sub(now)
 	st.first = waterline{by: w.sums, at: l.First}
 	w.count(1)
 }
