@@ -68,7 +68,7 @@ func TestSettingsOfPoliciesAreChecked(t *testing.T) {
 	for set, want := range map[string]string{ // order does not matter: each is a case of its own
 		"scheduler={name: static, max_batch: 4, preferred_batch_sizes: [2, 8]}": "scheduler.preferred_batch_sizes: must be from 1 to scheduler.max_batch, 4, got 8",
 		"scheduler={name: static, preferred_batch_sizes: [0]}":                  "scheduler.preferred_batch_sizes",
-		"scheduler={name: sarathi, chunk_size: 0}":                              "scheduler.chunk_size: must be at least 1",
+		"scheduler={name: sarathi, chunk_size: 0}":                              "scheduler.chunk_size: must be from 1 to 65536",
 		"scheduler={name: sglang, conservativeness: -1}":                        "scheduler.conservativeness: must not be negative",
 		"scheduler={name: sglang, schedule_policy: dfs-weight}":                 "is not supported yet",
 		"scheduler={name: trtllm, capacity_policy: none}":                       "scheduler.capacity_policy: must be one of guaranteed-no-evict, max-utilization",
