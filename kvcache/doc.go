@@ -6,8 +6,8 @@
 // released sequence is overwritten first.
 //
 // Tokens never exist. A prompt is a list of labelled runs, and a block is hashed by the pieces of runs it covers, so
-// that a prompt of a hundred thousand tokens costs a few multiplications and a word per block. What is private to one
-// sequence does not even cost that: such blocks are counted, in use and afterwards.
+// that a prompt of a hundred thousand tokens costs a few multiplications. Blocks that follow each other are kept together
+// as long as nobody can tell; and those that are private to one sequence are only counted, in use and afterwards.
 //
 // Layers that see only a window of keys have blocks of their own ([Slider]). Below a pool may lie the host's memory and
 // something larger and slower, which keep copies of full blocks ([Over], [Tier]); a [Store] may be shared by several pools.

@@ -9,9 +9,8 @@ package kvcache
 // single blocks. So whoever meets an extent in a lookup breaks it into its blocks, each under its own key and in its
 // place in the ring; nothing of that can be seen from outside.
 type extent struct {
-	blocks int    // how many are left, the first one included
-	start  cursor // stands before the first one
-	runs   Prompt // what they hold, from there on
+	start cursor // stands before the first one
+	runs  Prompt // what they hold, from there on
 }
 
 // nowhere is the hash of an extent that nobody will come back for: it is not in the index.
@@ -19,10 +18,7 @@ const nowhere = ^uint64(0)
 
 // leave takes from a sequence the blocks that it has only counted. Those that are full of known tokens stay behind.
 func (p *Pool) leave(s *sequence, ended bool) {
-	n := 0
-	if s.own > 0 {
-		n = max(s.findable-s.shared, 0)
-	}
+	n := max(s.findable-s.told, 0)
 	p.blanks += s.own - n
 	s.own = 0
 	if n == 0 {
@@ -30,11 +26,11 @@ func (p *Pool) leave(s *sequence, ended bool) {
 	}
 	e := p.vacancy()
 	x := &p.extents[e]
-	x.blocks = n
 	p.cached += n
+	more := int32(n - 1)
 	if ended {
 		b := p.name()
-		p.blocks[b] = block{key: key{hash: nowhere}, extent: e}
+		p.blocks[b] = block{key: key{hash: nowhere}, extent: e, more: more}
 		p.link(b, 0)
 		return
 	}
@@ -44,7 +40,7 @@ func (p *Pool) leave(s *sequence, ended bool) {
 	x.runs = append(x.runs[:0], s.prompt[s.end.run:]...)
 	at := s.end
 	first, _ := at.next(s.prompt, p.size)
-	p.keep(block{key: first, extent: e}, 0)
+	p.keep(block{key: first, extent: e, more: more}, 0)
 }
 
 // vacancy returns an extent that is not in use.
@@ -60,32 +56,24 @@ func (p *Pool) vacancy() (e int32) {
 // keep puts a block that nobody holds into the index, and into the ring before block `next`. It returns its name.
 func (p *Pool) keep(k block, next int32) int32 {
 	b := p.name()
+	if twin := p.index.find(k.key); twin != 0 {
+		p.single(twin, k.key.at)
+	}
 	p.blocks[b] = k
 	p.index.add(p.blocks, b)
 	p.link(b, next)
 	return b
 }
 
-// shrink overwrites the last n blocks of an extent.
-func (p *Pool) shrink(b int32, n int) {
-	e := p.blocks[b].extent
-	x := &p.extents[e]
-	if x.blocks -= n; x.blocks == 0 {
-		p.vacant = append(p.vacant, e)
-		p.unlink(b)
-		p.forget(b)
-	}
-}
-
 // split breaks an extent into its blocks.
 func (p *Pool) split(b int32) {
-	e := p.blocks[b].extent
+	e, more := p.blocks[b].extent, p.blocks[b].more
 	x := &p.extents[e]
-	p.blocks[b].extent = 0
+	p.blocks[b].extent, p.blocks[b].more = 0, 0
 	p.vacant = append(p.vacant, e)
 	at := x.start
 	at.next(x.runs, p.size) // that is b
-	for range x.blocks - 1 {
+	for range more {
 		k, _ := at.next(x.runs, p.size)
 		b = p.keep(block{key: k}, b) // behind it in the sequence, before it in the ring
 	}
@@ -109,10 +97,6 @@ func (p *Pool) returns(s *sequence) bool {
 	at := s.end
 	if first, _ := at.next(s.prompt, p.size); p.find(first) == 0 {
 		return false
-	}
-	t := &s.tables[0]
-	for ; s.own > 0; s.own-- {
-		t.blocks = append(t.blocks, p.name())
 	}
 	s.apart = true
 	return true

@@ -22,20 +22,20 @@ func TestPrivateBlocksAreANumber(t *testing.T) {
 		t.Fatal("no room to grow")
 	}
 	// Block 2 has the first private token. The last block is full only up to token 112.
-	want := "12 blank, 0 cached, 8 held of 20 blocks of 16 tokens\nseq 0   1+ 2+ (5+1)\n"
+	want := "12 blank, 0 cached, 8 held of 20 blocks of 16 tokens\nseq 0   1:2+ (5+1)\n"
 	if got := p.Describe(); got != want {
 		t.Errorf("held:\n%swant\n%s", got, want)
 	}
 	p.Release(0)
 	check(t, p)
-	want = "13 blank, 7 cached, 0 held of 20 blocks of 16 tokens\ncached  (5+0) 2+ 1+\n"
+	want = "13 blank, 7 cached, 0 held of 20 blocks of 16 tokens\ncached  (5+0) 1:2+\n"
 	if got := p.Describe(); got != want {
 		t.Errorf("released:\n%swant\n%s", got, want)
 	}
 	if !p.Take(15) || p.Take(6) {
 		t.Fatal("15 blocks can be taken, and then 5")
 	}
-	want = "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  (3+0) 2+ 1+\n"
+	want = "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  (3+0) 1:2+\n"
 	if got := p.Describe(); got != want {
 		t.Errorf("the tail is overwritten first:\n%swant\n%s", got, want)
 	}
@@ -51,7 +51,7 @@ func TestASequenceFindsWhatItLeftWhenItWasPreempted(t *testing.T) {
 	if h := p.Match(turn, 112); h != (Hit{Tokens: 80, Idle: 5, Queried: 112}) {
 		t.Errorf("hit %+v, want the five blocks", h)
 	}
-	want := "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  5+ 4+ 3+ 2+ 1+\n"
+	want := "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  4+ 3+ 2+ 1:2+\n"
 	if got := p.Describe(); got != want {
 		t.Errorf("after the lookup:\n%swant\n%s", got, want)
 	}

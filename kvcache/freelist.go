@@ -6,10 +6,15 @@ package kvcache
 // vLLM keeps one queue of free blocks: what is released without a hash goes to its front, what is released with a hash
 // goes to its end. So at all times it reads [blank ones][findable ones, by time of release], and a findable one is
 // overwritten only when no blank one is left. Here the first part is a count and the second a ring through block 0.
+//
+// Blocks that follow each other in a stretch, have the same holders and stand together in the ring are one entry, a segment;
+// what follows holds for each of them.
 type block struct {
 	key          key   // what it can be found by; 0: it cannot
 	refs         int32 // sequences that hold it
-	extent       int32 // the private blocks that it stands for; 0: it is just itself
+	more         int32 // blocks of the segment behind the first, whose key this is
+	rest         int32 // the segment that has been cut off behind it; see part
+	extent       int32 // where the content of a segment of private blocks is kept; 0: its blocks are in the index
 	prev, next   int32 // neighbours in the ring; next alone links the stack of unused names
 	older, newer int32 // neighbours in the ring of the blocks with this key, in order of registration
 	watch        int32 // its place in the probe, counted from 1; 0: the probe does not know it
@@ -24,18 +29,28 @@ func (p *Pool) overwrite(n int) {
 	p.cached -= n
 	p.evicted += int64(n)
 	for n > 0 {
-		b := p.blocks[0].next
-		m := 1
-		if e := p.blocks[b].extent; e == 0 {
-			p.unlink(b)
-			p.forget(b)
-		} else {
-			m = min(n, p.extents[e].blocks)
-			p.shrink(b, m)
-		}
-		n -= m
+		n -= p.shrink(p.blocks[0].next, n)
 	}
 }
+
+// shrink overwrites the last n blocks of a segment in the ring, or all if there are no more. It returns how many.
+func (p *Pool) shrink(b int32, n int) int {
+	k := &p.blocks[b]
+	if whole := int(k.size()); n >= whole {
+		p.unlink(b)
+		p.forget(b)
+		return whole
+	}
+	k.more -= int32(n)
+	if k.extent == 0 {
+		p.trim(b)
+		p.index.set(key{k.key.hash, k.key.at + k.size()}, int32(n), 0)
+	}
+	return n
+}
+
+// size returns the blocks that the entry stands for.
+func (k *block) size() int32 { return 1 + k.more }
 
 // name returns a name for a block in use, which one sequence holds.
 func (p *Pool) name() int32 {
@@ -55,47 +70,52 @@ func (p *Pool) unname(b int32) {
 	p.unused = b
 }
 
-// hold adds a holder to a findable block.
+// hold adds a holder to a findable segment.
 func (p *Pool) hold(b int32) {
 	k := &p.blocks[b]
+	n := int(k.size())
 	if k.refs == 0 {
 		p.unlink(b)
-		p.cached--
+		p.cached -= n
 		if k.watch > 0 {
-			p.probe.idle--
+			p.probe.idle -= n
 		}
-	}
-	if k.refs > 0 {
-		p.again++
+	} else {
+		p.again += n
 	}
 	k.refs++
 }
 
-// drop takes a holder from a block. The last one leaves it free.
-func (p *Pool) drop(b int32) {
+// free takes a holder from a segment. The last one leaves it free.
+func (p *Pool) free(b int32) {
 	k := &p.blocks[b]
+	n := int(k.size())
 	k.refs--
 	switch {
 	case k.refs > 0:
-		p.again--
+		p.again -= n
 	case k.key.hash == 0:
 		p.unname(b)
 		p.blanks++
 	default:
 		p.link(b, 0)
-		p.cached++
+		p.cached += n
 		if k.watch > 0 {
-			p.probe.idle++
+			p.probe.idle += int(p.probe.parts[k.watch-1].blocks)
 		}
 	}
 }
 
-// forget takes a block that is not in the ring out of the index: nobody can find it any more.
+// forget takes a segment that is not in the ring out of the index: nobody can find it any more.
 func (p *Pool) forget(b int32) {
-	if w := p.blocks[b].watch; w > 0 {
-		p.cut(int(w) - 1)
+	k := &p.blocks[b]
+	if k.watch > 0 {
+		p.cut(p.before(k.watch))
 	}
-	if p.blocks[b].key.hash != nowhere {
+	if k.extent > 0 {
+		p.vacant = append(p.vacant, k.extent)
+	}
+	if k.key.hash != nowhere {
 		p.index.remove(p.blocks, b)
 	}
 	p.unname(b)

@@ -71,6 +71,19 @@ func (c *cursor) next(p Prompt, size int) (k key, ok bool) {
 	return c.key, true
 }
 
+// on steps over the blocks that follow in the same stretch, `most` of them at most. It returns how many.
+func (c *cursor) on(p Prompt, size, most int) int {
+	if c.run == len(p) || int(c.offset) < size {
+		return 0
+	}
+	n := min(most, int(uint32(p[c.run].Len-c.offset)/uint32(size)), int(stretch-1-c.key.at))
+	if n > 0 {
+		c.key.at += int32(n)
+		c.skip(p, int32(n*size))
+	}
+	return n
+}
+
 // skip steps over n tokens of the current run.
 func (c *cursor) skip(p Prompt, n int32) {
 	if c.offset += n; c.offset == p[c.run].Len {

@@ -13,7 +13,7 @@ type index struct {
 type slot struct {
 	hash   uint64
 	n      int32          // keys that are there; 0: the slot is empty
-	blocks [stretch]int32 // 0: none
+	blocks [stretch]int32 // the segments that have them; 0: none
 }
 
 func newIndex(slots int) index {
@@ -32,7 +32,18 @@ func (x *index) slot(hash uint64) uint64 {
 // find returns the block that was registered first under a key and still exists, or 0.
 func (x *index) find(k key) int32 { return x.slots[x.slot(k.hash)].blocks[k.at] }
 
-// add registers block b under its key, behind the blocks that have it already.
+// room returns the block that was registered first under a key, or 0 and how many keys from there on nobody has, as far as
+// `most`.
+func (x *index) room(k key, most int32) (first, n int32) {
+	s := &x.slots[x.slot(k.hash)]
+	for n < most && s.blocks[k.at+n] == 0 {
+		n++
+	}
+	return s.blocks[k.at], n
+}
+
+// add registers segment b under its keys. If there is a block that has one of them already, both must be single; then b comes
+// behind it.
 func (x *index) add(blocks []block, b int32) {
 	if 2*x.used >= len(x.slots) {
 		x.grow()
@@ -45,8 +56,11 @@ func (x *index) add(blocks []block, b int32) {
 	}
 	first := s.blocks[k.key.at]
 	if first == 0 {
-		s.blocks[k.key.at] = b
-		s.n++
+		n := k.keys()
+		for i := range n {
+			s.blocks[k.key.at+i] = b
+		}
+		s.n += n
 		k.older, k.newer = b, b
 		return
 	}
@@ -56,23 +70,41 @@ func (x *index) add(blocks []block, b int32) {
 	blocks[first].older = b
 }
 
-// remove takes block b out.
+// remove takes segment b out.
 func (x *index) remove(blocks []block, b int32) {
 	k := &blocks[b]
-	i := x.slot(k.key.hash)
-	s := &x.slots[i]
 	if k.newer == b { // the only one
-		s.blocks[k.key.at] = 0
-		if s.n--; s.n == 0 {
-			x.clear(i)
-		}
+		x.set(k.key, k.keys(), 0)
 		return
 	}
 	blocks[k.older].newer = k.newer
 	blocks[k.newer].older = k.older
-	if s.blocks[k.key.at] == b {
+	if s := &x.slots[x.slot(k.key.hash)]; s.blocks[k.key.at] == b {
 		s.blocks[k.key.at] = k.newer
 	}
+}
+
+// set makes b the only block that n keys find, which have found another so far; 0: from now on they find none.
+func (x *index) set(first key, n, b int32) {
+	i := x.slot(first.hash)
+	s := &x.slots[i]
+	for j := range n {
+		s.blocks[first.at+j] = b
+	}
+	if b != 0 {
+		return
+	}
+	if s.n -= n; s.n == 0 {
+		x.clear(i)
+	}
+}
+
+// keys returns how many keys of a segment are in the index.
+func (k *block) keys() int32 {
+	if k.extent > 0 {
+		return 1
+	}
+	return k.size()
 }
 
 // grow doubles the table.

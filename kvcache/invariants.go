@@ -23,8 +23,10 @@ func (p *Pool) checkReferences() error {
 		s := &p.sequences[i]
 		held += s.own
 		for _, t := range s.tables {
-			for _, b := range t.blocks[t.gone:] {
-				holders[b]++
+			for _, q := range t.parts[t.gone:] {
+				for b := range p.segments(q) {
+					holders[b]++
+				}
 			}
 		}
 	}
@@ -33,7 +35,7 @@ func (p *Pool) checkReferences() error {
 			return fmt.Errorf("kvcache: reference counts: block %d counts %d holders, %d tables name it", b, p.blocks[b].refs, holders[b])
 		}
 		if holders[b] > 0 {
-			held++
+			held += int(p.blocks[b].size())
 		}
 	}
 	if holders[0] > 0 {
@@ -75,12 +77,12 @@ func (p *Pool) checkCached() error {
 			return fmt.Errorf("kvcache: cached blocks: block %d is followed by %d, which follows %d", b, k.next, p.blocks[k.next].prev)
 		}
 		if k.extent > 0 {
-			if extents++; p.extents[k.extent].blocks < 1 {
-				return fmt.Errorf("kvcache: cached blocks: block %d stands for %d", b, p.extents[k.extent].blocks)
-			}
-			n += p.extents[k.extent].blocks - 1
+			extents++
 		}
-		if n++; n > p.cached {
+		if k.more < 0 {
+			return fmt.Errorf("kvcache: cached blocks: block %d stands for %d", b, k.size())
+		}
+		if n += int(k.size()); n > p.cached {
 			break
 		}
 	}
@@ -91,14 +93,17 @@ func (p *Pool) checkCached() error {
 	return nil
 }
 
-// Index: it finds every block that has a key, and nothing else.
+// Index: it finds every block that has a key, and nothing else. Those in a ring of copies are single.
 func (p *Pool) checkIndex() error {
 	keyed, listed := 0, 0
 	for b := int32(1); int(b) < len(p.blocks); b++ {
 		if k := &p.blocks[b]; k.key.hash != 0 && k.key.hash != nowhere {
-			keyed++
-			if f := p.index.find(k.key); f == 0 || p.blocks[f].key != k.key {
-				return fmt.Errorf("kvcache: index: block %d cannot be found", b)
+			keyed += int(k.keys())
+			for i := range k.keys() {
+				f := p.index.find(key{k.key.hash, k.key.at + i})
+				if f == 0 || f != b && (p.blocks[f].key != k.key || k.keys() > 1) {
+					return fmt.Errorf("kvcache: index: block %d of %d that begin with %d cannot be found", i, k.keys(), b)
+				}
 			}
 		}
 	}
@@ -111,8 +116,9 @@ func (p *Pool) checkIndex() error {
 		used++
 		for at, first := range s.blocks {
 			for b := first; b != 0; {
-				if listed++; listed > keyed || p.blocks[b].key != (key{s.hash, int32(at)}) {
-					return fmt.Errorf("kvcache: index: block %d is listed at %d of stretch %#x, its own key is %v", b, at, s.hash, p.blocks[b].key)
+				k := &p.blocks[b]
+				if listed++; listed > keyed || k.key.hash != s.hash || int32(at) < k.key.at || int32(at) >= k.key.at+k.keys() {
+					return fmt.Errorf("kvcache: index: block %d is listed at %d of stretch %#x, its own keys are the %d from %v", b, at, s.hash, k.keys(), k.key)
 				}
 				if b = p.blocks[b].newer; b == first {
 					break
@@ -128,16 +134,21 @@ func (p *Pool) checkIndex() error {
 
 // Probe: what it remembers is what a fresh lookup would find.
 func (p *Pool) checkProbe() error {
-	idle, watched := 0, 0
-	for i, b := range p.probe.blocks {
-		if f := p.index.find(p.probe.keys[i]); f != b {
-			return fmt.Errorf("kvcache: probe: block %d of the hit is %d, the index finds %d", i, b, f)
+	hit, idle, watched := 0, 0, 0
+	for i, q := range p.probe.parts {
+		k := &p.blocks[q.first]
+		for range q.blocks {
+			if f := p.index.find(p.probe.keys[hit]); f != q.first {
+				return fmt.Errorf("kvcache: probe: block %d of the hit is in segment %d, the index finds %d", hit, q.first, f)
+			}
+			hit++
 		}
-		if w := p.blocks[b].watch; int(w) != i+1 {
-			return fmt.Errorf("kvcache: probe: block %d is number %d of the hit, and believes to be number %d", b, i+1, w)
+		if int(k.watch) != i+1 || q.blocks > k.size() || q.blocks < k.size() && i+1 < len(p.probe.parts) {
+			return fmt.Errorf("kvcache: probe: segment %d of %d blocks is number %d of the hit with %d, and believes to be number %d",
+				q.first, k.size(), i+1, q.blocks, k.watch)
 		}
-		if p.blocks[b].refs == 0 {
-			idle++
+		if k.refs == 0 {
+			idle += int(q.blocks)
 		}
 	}
 	for b := range p.blocks {
@@ -145,36 +156,46 @@ func (p *Pool) checkProbe() error {
 			watched++
 		}
 	}
-	if idle != p.probe.idle || watched != len(p.probe.blocks) {
-		return fmt.Errorf("kvcache: probe: %d idle blocks counted as %d, %d watched of %d", idle, p.probe.idle, watched, len(p.probe.blocks))
+	if hit != p.probe.hit || idle != p.probe.idle || watched != len(p.probe.parts) {
+		return fmt.Errorf("kvcache: probe: %d blocks counted as %d, %d idle ones as %d, %d segments watched of %d",
+			hit, p.probe.hit, idle, p.probe.idle, watched, len(p.probe.parts))
 	}
 	return nil
 }
 
-// Tables: the tables of a sequence have one length, a null block stands only before a window, the findable blocks lead,
-// and only private ones are counted.
+// Tables: the tables of a sequence have one length, a null block stands only before a window, the findable blocks lead, and
+// of these only private ones are counted.
 func (p *Pool) checkTables() error {
 	for id := range p.sequences {
 		s := &p.sequences[id]
-		if s.own < 0 || s.own > 0 && (!s.live || s.apart || len(s.tables[0].blocks) != s.shared) {
-			return fmt.Errorf("kvcache: tables: sequence %d (live: %v) counts %d blocks behind %d, %d of which may be shared (told apart: %v)",
-				id, s.live, s.own, len(s.tables[0].blocks), s.shared, s.apart)
+		if s.own < 0 || !s.live && s.told+s.own > 0 || p.simple() && s.told != min(s.findable, s.listed()) {
+			return fmt.Errorf("kvcache: tables: sequence %d (live: %v) counts %d blocks behind %d; %d are findable, %d may be shared (told apart: %v)",
+				id, s.live, s.own, s.told, s.findable, s.shared, s.apart)
 		}
 		for i := range s.tables {
-			t := &s.tables[i]
-			if len(t.blocks) != len(s.tables[0].blocks) || !s.live && len(t.blocks) > 0 {
-				return fmt.Errorf("kvcache: tables: sequence %d (live: %v) holds %d blocks in group %d and %d in group 0",
-					id, s.live, len(t.blocks), i, len(s.tables[0].blocks))
-			}
-			for j, b := range t.blocks {
-				if (b == 0) != (j < t.gone) {
-					return fmt.Errorf("kvcache: tables: block %d of sequence %d is number %d, %d are out of the window", j, id, b, t.gone)
-				}
-				if b != 0 && (p.blocks[b].key.hash != 0) != (j < s.findable) {
-					return fmt.Errorf("kvcache: tables: block %d of sequence %d has key %v, %d are findable", j, id, p.blocks[b].key, s.findable)
-				}
+			if err := p.checkTable(s, &s.tables[i]); err != nil {
+				return fmt.Errorf("%w in table %d of sequence %d", err, i, id)
 			}
 		}
+	}
+	return nil
+}
+
+func (p *Pool) checkTable(s *sequence, t *table) error {
+	n := 0
+	for _, q := range t.parts {
+		for b := range p.segments(q) {
+			if (b == 0) != (n < t.gone) {
+				return fmt.Errorf("kvcache: tables: block %d is number %d, %d are out of the window", n, b, t.gone)
+			}
+			if b != 0 && (p.blocks[b].key.hash != 0) != (n < s.findable) {
+				return fmt.Errorf("kvcache: tables: block %d has key %v, %d are findable", n, p.blocks[b].key, s.findable)
+			}
+			n += int(p.blocks[b].size())
+		}
+	}
+	if n != s.told {
+		return fmt.Errorf("kvcache: tables: %d blocks counted as %d", n, s.told)
 	}
 	return nil
 }

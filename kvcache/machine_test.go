@@ -127,7 +127,7 @@ type machine struct {
 }
 
 func newMachine(t *rapid.T) *machine {
-	size, blocks := rapid.IntRange(1, 5).Draw(t, "size"), rapid.IntRange(1, 24).Draw(t, "blocks")
+	size, blocks := rapid.IntRange(1, 5).Draw(t, "size"), rapid.IntRange(1, 40).Draw(t, "blocks")
 	return &machine{
 		size: size, pool: New(Config{Blocks: blocks, BlockSize: size, PrefixCaching: true}), model: newModel(blocks, size),
 		prompts: map[SeqID]Prompt{}, tokens: map[SeqID]int{}, owed: map[SeqID][2]int{},
@@ -162,7 +162,7 @@ func (m *machine) prompt(t *rapid.T) (p Prompt) {
 			if rapid.Bool().Draw(t, "private") {
 				label |= Private
 			}
-			return Run{label, rapid.Int32Range(0, 9).Draw(t, "length")}
+			return Run{label, rapid.OneOf(rapid.Int32Range(0, 9), rapid.Int32Range(10, 40)).Draw(t, "length")}
 		}), 1, 5).Draw(t, "prompt")
 	}
 	for _, other := range m.prompts { // order does not matter: any conflict ends the draw

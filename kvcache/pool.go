@@ -34,7 +34,7 @@ type Pool struct {
 	taken  int // blocks in use that no sequence holds yet
 	again  int // holders of blocks beyond the first of each
 
-	blocks  []block  // those that are told apart; block 0 is the null block, it stands for "no block"
+	blocks  []block  // the segments of those that are told apart; block 0 is the null block, it stands for "no block"
 	unused  int32    // top of the stack of names in blocks that name nothing
 	extents []extent // contents of private blocks that were left behind, by block.extent
 	vacant  []int32  // extents that are not in use
@@ -62,15 +62,16 @@ type sequence struct {
 	findable int    // leading blocks that are registered in the index, or would be if anybody could ask for them
 	shared   int    // leading blocks that other sequences may have, too
 	named    int    // leading blocks that the prompt fills: what follows it has no name to be found by
-	apart    bool   // the private blocks are told apart, too
-	own      int    // private blocks that are only counted
+	apart    bool   // the private blocks are told apart, too, once they are findable
+	told     int    // leading blocks that are told apart: those in the tables
+	own      int    // the blocks after them, which are only counted
 	tables   []table
 }
 
 // A table holds the blocks of a sequence in one group, in order, as far as they are told apart.
 type table struct {
-	blocks []int32
-	gone   int // leading entries that are the null block: out of the window
+	parts []part
+	gone  int // leading entries that are the null block: out of the window
 }
 
 var (
@@ -116,7 +117,7 @@ func (p *Pool) Match(prompt Prompt, tokens int) Hit {
 			}
 		}
 		p.look(prompt, most)
-		return Hit{Tokens: len(p.probe.blocks) * p.size, Idle: p.probe.idle, Queried: tokens}
+		return Hit{Tokens: p.probe.hit * p.size, Idle: p.probe.idle, Queried: tokens}
 	}
 	blocks, idle := p.lookAll(prompt, most)
 	return Hit{Tokens: blocks * p.size, Idle: idle, Queried: tokens}
@@ -211,12 +212,12 @@ func (p *Pool) release(id SeqID, ended bool) {
 	p.leave(s, ended)
 	for i := range s.tables {
 		t := &s.tables[i]
-		for j := len(t.blocks) - 1; j >= t.gone; j-- {
-			p.drop(t.blocks[j])
+		for j := len(t.parts) - 1; j >= t.gone; j-- {
+			p.drop(t.parts[j])
 		}
-		t.blocks, t.gone = t.blocks[:0], 0
+		t.parts, t.gone = t.parts[:0], 0
 	}
-	s.live, s.prompt = false, nil
+	s.live, s.prompt, s.findable, s.told = false, nil, 0, 0
 }
 
 // Usage reads only. It implements [Cache].

@@ -115,14 +115,14 @@ func TestTailOfAReleasedSequenceIsOverwrittenFirst(t *testing.T) {
 	p.Release(0)
 	check(t, p)
 	want := "2 blank, 4 cached, 0 held of 6 blocks of 16 tokens\n" +
-		"cached  4+ 3+ 2+ 1+\n"
+		"cached  1:4+\n"
 	if got := p.Describe(); got != want {
 		t.Fatalf("after the release:\n%swant:\n%s", got, want)
 	}
 	admit(t, p, 1, words("b:48")) // takes the two blank blocks, and block 4
 	want = "0 blank, 3 cached, 3 held of 6 blocks of 16 tokens\n" +
-		"cached  3+ 2+ 1+\n" +
-		"seq 1   4+ 5+ 6+\n"
+		"cached  1:3+\n" +
+		"seq 1   2:3+\n"
 	if got := p.Describe(); got != want {
 		t.Fatalf("after three blocks were taken:\n%swant:\n%s", got, want)
 	}
@@ -152,9 +152,9 @@ func TestLookupTakesTheFirstRegisteredThatStillExists(t *testing.T) {
 	var copies []int32 // computed side by side, since no sequence looked for the others' block
 	for id := range SeqID(3) {
 		p.Admit(id, a, Hit{}, Claim{Tokens: 17, Known: 17})
-		copies = append(copies, p.sequences[id].tables[0].blocks[0])
+		copies = append(copies, p.sequences[id].tables[0].parts[0].first)
 	}
-	found := func() int32 { p.look(a, 1); return p.probe.blocks[0] }
+	found := func() int32 { p.look(a, 1); return p.probe.parts[0].first }
 	if got := found(); got != copies[0] {
 		t.Errorf("lookup finds block %d, want the first registered of %v", got, copies)
 	}

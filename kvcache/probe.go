@@ -6,11 +6,12 @@ import "slices"
 // that is taken or given up changes the count of idle ones. So the head of a blocked queue, which is looked up at every
 // step, is hashed once, and its hit is walked once, however long it is.
 type probe struct {
-	prompt Prompt  // a copy
-	end    cursor  // stands after the last of the keys
-	keys   []key   // of the leading blocks, as far as they were needed
-	blocks []int32 // those that hold them: the hit
-	idle   int     // of which nobody holds
+	prompt Prompt // a copy
+	end    cursor // stands after the last of the keys
+	keys   []key  // of the leading blocks, as far as they were needed
+	parts  []part // the segments that hold them; of the last one perhaps only the beginning
+	hit    int    // blocks of all parts
+	idle   int    // of which nobody holds
 }
 
 // look brings the probe up to date for the first `most` blocks of a prompt.
@@ -18,21 +19,40 @@ func (p *Pool) look(prompt Prompt, most int) {
 	q := &p.probe
 	p.aim(prompt)
 	p.cut(most)
-	for i := len(q.blocks); i < most; i++ {
-		k, ok := q.key(i, p.size)
-		if !ok {
+	for q.hit < most {
+		k, ok := q.key(q.hit, p.size)
+		if !ok || !p.lengthen(k) && !p.lead(k) {
 			return
 		}
-		b := p.find(k)
-		if b == 0 {
-			return
-		}
-		q.blocks = append(q.blocks, b)
-		p.blocks[b].watch = int32(i + 1)
-		if p.blocks[b].refs == 0 {
+		q.hit++
+		last := &q.parts[len(q.parts)-1]
+		last.blocks++
+		if p.blocks[last.first].refs == 0 {
 			q.idle++
 		}
 	}
+}
+
+// lengthen reports whether the last segment of the hit goes on with the block of that key.
+func (p *Pool) lengthen(k key) bool {
+	n := len(p.probe.parts)
+	if n == 0 {
+		return false
+	}
+	b := &p.blocks[p.probe.parts[n-1].first]
+	return b.key.hash == k.hash && b.key.at < k.at && k.at < b.key.at+b.size()
+}
+
+// lead adds the segment that begins with the block of that key to the hit, still without any block, and reports whether
+// there is one.
+func (p *Pool) lead(k key) bool {
+	b := p.find(k)
+	if b == 0 {
+		return false
+	}
+	p.probe.parts = append(p.probe.parts, part{first: b})
+	p.blocks[b].watch = int32(len(p.probe.parts))
+	return true
 }
 
 // aim points the probe at a prompt.
@@ -49,17 +69,38 @@ func (p *Pool) aim(prompt Prompt) {
 // cut shortens the hit to n blocks, if it is longer.
 func (p *Pool) cut(n int) {
 	q := &p.probe
-	if n >= len(q.blocks) {
-		return
-	}
-	for _, b := range q.blocks[n:] {
-		k := &p.blocks[b]
-		k.watch = 0
+	for q.hit > n {
+		i := len(q.parts) - 1
+		last := &q.parts[i]
+		k := &p.blocks[last.first]
+		less := min(q.hit-n, int(last.blocks))
+		q.hit -= less
 		if k.refs == 0 {
-			q.idle--
+			q.idle -= less
+		}
+		if last.blocks -= int32(less); last.blocks == 0 {
+			k.watch = 0
+			q.parts = q.parts[:i]
 		}
 	}
-	q.blocks = q.blocks[:n]
+}
+
+// trim shortens the hit to what is left of a segment that has become shorter, if the hit has it.
+func (p *Pool) trim(b int32) {
+	k := &p.blocks[b]
+	if k.watch > 0 {
+		q := p.probe.parts[k.watch-1]
+		p.cut(p.before(k.watch) + int(min(q.blocks, k.size())))
+	}
+}
+
+// before returns the blocks of the hit before its part number w, counted from 1.
+func (p *Pool) before(w int32) int {
+	n := p.probe.hit
+	for _, q := range p.probe.parts[w-1:] {
+		n -= int(q.blocks)
+	}
+	return n
 }
 
 // key returns the key of block i of the prompt; all before it have been asked for. It returns false if the runs end
@@ -79,17 +120,21 @@ func (q *probe) key(i, size int) (key, bool) {
 func (p *Pool) adopt(s *sequence, hit int) {
 	if p.simple() {
 		p.look(s.prompt, hit)
-		if len(p.probe.blocks) < hit {
+		if p.probe.hit < hit {
 			panic("kvcache: Admit with a hit that Match has not just returned for this prompt")
 		}
+		last := p.probe.parts[len(p.probe.parts)-1]
+		if last.blocks < p.blocks[last.first].size() {
+			p.halve(last.first, last.blocks)
+		}
 		t := &s.tables[0]
-		t.blocks = append(t.blocks, p.probe.blocks...)
-		for _, b := range t.blocks {
-			p.hold(b)
+		t.parts = append(t.parts, p.probe.parts...)
+		for _, q := range t.parts {
+			p.hold(q.first)
 		}
 	} else {
 		p.adoptAll(s, hit)
 	}
-	s.findable = hit
+	s.findable, s.told = hit, hit
 	s.end = cursorAt(s.prompt, hit*p.size, p.probe.keys[hit-1])
 }

@@ -3,7 +3,6 @@ package kvcache
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // sequence returns the memory of a sequence that has some.
@@ -25,7 +24,7 @@ func (p *Pool) open(id SeqID, prompt Prompt, hit int) *sequence {
 		panic(fmt.Sprintf("kvcache: sequence %d is admitted twice", id))
 	}
 	s.live, s.prompt, s.end, s.findable = true, prompt, cursor{}, 0
-	s.shared, s.named = 0, 0
+	s.shared, s.named, s.told = 0, 0, 0
 	if p.config.PrefixCaching {
 		shared, all := prompt.split()
 		s.shared, s.named = p.floor(shared), p.floor(all)
@@ -47,7 +46,7 @@ func (p Prompt) split() (shared, all int) {
 	return shared, all
 }
 
-// listed returns how many leading blocks of a sequence are told apart, at most.
+// listed returns how many leading blocks of a sequence are told apart once they are findable, at most.
 func (s *sequence) listed() int {
 	if s.apart {
 		return math.MaxInt
@@ -56,21 +55,23 @@ func (s *sequence) listed() int {
 }
 
 // blocks returns the blocks of a sequence in each group.
-func (s *sequence) blocks() int { return len(s.tables[0].blocks) + s.own }
+func (s *sequence) blocks() int { return s.told + s.own }
 
-// extend gives a sequence the blocks that it lacks of those it wants; they are no longer free.
+// extend gives a sequence the blocks that it lacks of those it wants; they are no longer free. Until they are findable they
+// are a number, unless there are windows.
 func (p *Pool) extend(s *sequence, want int) {
-	told := min(want, s.listed())
+	n := max(want-s.blocks(), 0)
+	if p.simple() {
+		s.own += n
+		return
+	}
+	s.told += n
 	for i := range s.tables {
 		t := &s.tables[i]
-		if n := told - len(t.blocks); n > 0 {
-			t.blocks = slices.Grow(t.blocks, n)
-		}
-		for len(t.blocks) < told {
-			t.blocks = append(t.blocks, p.name())
+		for range n {
+			t.parts = append(t.parts, part{p.name(), 1})
 		}
 	}
-	s.own = max(s.own, want-told)
 }
 
 // register makes the blocks findable that the first `known` tokens fill. Blocks of equal content are all kept: tables
@@ -78,6 +79,10 @@ func (p *Pool) extend(s *sequence, want int) {
 func (p *Pool) register(s *sequence, known int) {
 	full := min(p.floor(known), s.blocks(), s.named)
 	if full <= s.findable {
+		return
+	}
+	if !p.simple() {
+		p.listAll(s, full)
 		return
 	}
 	if p.list(s, min(full, s.listed())); full == s.findable {
@@ -90,15 +95,15 @@ func (p *Pool) register(s *sequence, known int) {
 	}
 }
 
-// list registers the first n blocks of a sequence in the index, one by one.
+// list tells the first n blocks of a sequence apart and registers them in the index, a stretch at a time.
 func (p *Pool) list(s *sequence, n int) {
-	for ; s.findable < n; s.findable++ {
+	t := &s.tables[0]
+	for s.findable < n {
 		k, _ := s.end.next(s.prompt, p.size)
-		for i := range s.tables {
-			if b := s.tables[i].blocks[s.findable]; b != 0 {
-				p.blocks[b].key = k.of(&p.groups[i])
-				p.index.add(p.blocks, b)
-			}
-		}
+		m := 1 + s.end.on(s.prompt, p.size, n-s.findable-1)
+		t.parts = p.place(t.parts, k, int32(m))
+		s.findable += m
+		s.told += m
+		s.own -= m
 	}
 }

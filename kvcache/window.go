@@ -19,10 +19,10 @@ func (p *Pool) Slide(id SeqID, computed int) (next int) {
 		if g.window == 0 {
 			continue
 		}
-		out := min(p.floor(max(computed-g.window+1, 0)), len(t.blocks))
+		out := min(p.floor(max(computed-g.window+1, 0)), len(t.parts))
 		for j := out - 1; j >= t.gone; j-- { // the last one first, as when a sequence is released
-			p.drop(t.blocks[j])
-			t.blocks[j] = 0
+			p.drop(t.parts[j])
+			t.parts[j].first = 0
 		}
 		t.gone = max(t.gone, out)
 		next = min(next, (t.gone+1)*p.size+g.window-1)
@@ -102,7 +102,20 @@ func (p *Pool) adoptAll(s *sequence, hit int) {
 				b = p.found(g, j)
 				p.hold(b)
 			}
-			t.blocks = append(t.blocks, b)
+			t.parts = append(t.parts, part{b, 1})
+		}
+	}
+}
+
+// listAll registers the first n blocks of a sequence in the index, one by one, in every group.
+func (p *Pool) listAll(s *sequence, n int) {
+	for ; s.findable < n; s.findable++ {
+		k, _ := s.end.next(s.prompt, p.size)
+		for i := range s.tables {
+			if b := s.tables[i].parts[s.findable].first; b != 0 {
+				p.blocks[b].key = k.of(&p.groups[i])
+				p.index.add(p.blocks, b)
+			}
 		}
 	}
 }

@@ -25,10 +25,7 @@ func readMooncake(in *lines, b *builder) error {
 
 // joinOwn makes one private run of what no other prompt of the trace has.
 func joinOwn(t *Trace) {
-	times := make(map[uint64]int, len(t.runs))
-	for _, run := range t.runs {
-		times[run.Label]++
-	}
+	repeated := repetitions(t.runs)
 	kept := t.runs[:0] // never ahead of the runs that are still to be read
 	for i := range t.rows {
 		r := &t.rows[i]
@@ -39,7 +36,7 @@ func joinOwn(t *Trace) {
 				kept[len(kept)-1].Len += run.Len
 				continue
 			}
-			if own = times[run.Label] == 1; own {
+			if own = !repeated(run.Label); own {
 				run.Label |= kvcache.Private
 			}
 			kept = append(kept, run)
@@ -47,6 +44,26 @@ func joinOwn(t *Trace) {
 		r.from, r.runs = int32(from), int32(len(kept)-from)
 	}
 	t.runs = kept
+}
+
+// repetitions returns a function that reports whether a label occurs more than once in the runs. The published traces number
+// their blocks from 0 on: such ids are marked in a list, and only larger ones need a map.
+func repetitions(runs []kvcache.Run) func(label uint64) bool {
+	const once, more = 1, 2
+	low, high := make([]uint8, len(runs)), map[uint64]uint8{}
+	for _, run := range runs {
+		if id := run.Label >> kindBits; id < uint64(len(low)) {
+			low[id] = min(low[id]+once, more)
+		} else {
+			high[run.Label] = min(high[run.Label]+once, more)
+		}
+	}
+	return func(label uint64) bool {
+		if id := label >> kindBits; id < uint64(len(low)) {
+			return low[id] == more
+		}
+		return high[label] == more
+	}
 }
 
 func readMooncakeRow(in *lines, b *builder) error {

@@ -3,6 +3,7 @@ package workload
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -148,6 +149,20 @@ func TestMooncakeRowsMayHaveOtherMembersAndFewerHashes(t *testing.T) {
 	}
 	if w := tr.Warnings(); len(w) != 1 || !strings.Contains(w[0], "go backwards") {
 		t.Errorf("warnings %q", w)
+	}
+}
+
+func TestMooncakeBlocksAreSharedWhateverTheirNumbers(t *testing.T) {
+	const far = 1 << 59
+	for _, c := range []struct{ common, own, other int }{{0, 1, 2}, {far, far + 1, far + 2}, {0, far, 1}, {far, 0, 1}} {
+		tr := readText(t, "x", fmt.Sprintf(`{"timestamp":0,"input_length":1024,"output_length":1,"hash_ids":[%d,%d]}
+{"timestamp":0,"input_length":1024,"output_length":1,"hash_ids":[%d,%d]}
+`, c.common, c.own, c.common, c.other))
+		seen := replayed(t, tr)
+		a, b := seen[0].Prompt, seen[1].Prompt
+		if len(a) != 2 || len(b) != 2 || a[0] != b[0] || a[0].Label&kvcache.Private != 0 || a[1].Label&b[1].Label&kvcache.Private == 0 {
+			t.Errorf("%+v: prompts %v and %v, want the first blocks shared and the second ones private", c, a, b)
+		}
 	}
 }
 
