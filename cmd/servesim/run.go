@@ -63,7 +63,7 @@ func newRun(e *env) *cobra.Command {
 	f.BoolVar(&r.steps, "steps", false, "print one line a step before the report")
 	f.StringArrayVar(&r.asserts, "assert", nil, "fail unless `EXPR` holds, e.g. 'ttft.p99 < 500ms' (repeatable)")
 	f.StringVar(&r.engine, "engine", "fast", "`fast`, or reference: the deliberately simple scheduler and memory that it is tested against")
-	f.BoolVar(&r.check, "check", false, "check every invariant after every event")
+	f.BoolVar(&r.check, "check", false, "check every invariant after every step")
 	f.StringVar(&r.metrics, "percentile-metrics", "ttft,tpot,itl", "metrics that --format vllm and --save-result show: `LIST` of ttft, tpot, itl, e2el")
 	f.StringVar(&r.percentiles, "metric-percentiles", "99", "percentiles that they show, and that every report adds: `LIST`")
 	f.BoolVar(&r.saveResult, "save-result", false, "write the JSON of vllm bench serve to a file")

@@ -64,7 +64,7 @@ func newRuns(e *env) *cobra.Command {
 	f.IntVar(&r.seeds, "seeds", 1, "run with `N` seeds each, from the scenario's on")
 	f.Var(&r.shard, "shard", "play this part only: 0/4 is the first of four")
 	f.StringVarP(&r.output, "output", "o", "", "write to `FILE` instead of standard output")
-	f.BoolVar(&r.check, "check", false, "check every invariant after every event")
+	f.BoolVar(&r.check, "check", false, "check every invariant after every step")
 	r.scenario = addScenarioFlags(c)
 	return c
 }
