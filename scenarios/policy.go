@@ -53,6 +53,23 @@ func (x *deployment) stepTokens() int {
 	return max(x.profile.MaxNumBatchedTokens[class], x.MaxModelLen)
 }
 
+// stepTokensKey is the setting that says how many tokens a step holds, where nobody has set max_num_batched_tokens.
+func (x *deployment) stepTokensKey() string {
+	const budget = "engine.max_num_batched_tokens"
+	c := &x.s.Scheduler
+	switch {
+	case x.s.Explicit(budget) && x.s.idle(budget) == "":
+		return budget
+	case c.Name == "sarathi":
+		return "scheduler.chunk_size"
+	case c.Name == "sglang" && x.s.splits() && c.ChunkedPrefillSize <= c.MaxPrefillTokens:
+		return "scheduler.chunked_prefill_size"
+	case c.Name == "sglang":
+		return "scheduler.max_prefill_tokens"
+	}
+	return budget
+}
+
 // prefillSize fills in SGLang's default of chunked_prefill_size, which goes by the GPU's memory.
 func (x *deployment) prefillSize() {
 	c := &x.s.Scheduler

@@ -173,9 +173,10 @@ func (x *deployment) plan() (hardware.Memory, error) {
 		case errors.As(err, &tooLarge) && tooLarge.Activations > tooLarge.Needed && tooLarge.MaxNumSeqs > 0:
 			path = "engine.max_num_seqs"
 		case errors.As(err, &tooLarge) && tooLarge.Activations > tooLarge.Needed:
-			path = "engine.max_num_batched_tokens"
+			path = x.stepTokensKey()
 		}
-		m.at(x.s, path, "%v", err)
+		_, key, _ := strings.Cut(x.stepTokensKey(), ".")
+		m.at(x.s, path, "%s", strings.ReplaceAll(err.Error(), "max_num_batched_tokens", key))
 		return plan, m
 	}
 	e.MaxModelLen = x.MaxModelLen

@@ -173,3 +173,19 @@ func TestActivationsThatDoNotFitAreBlamedAtTheirSetting(t *testing.T) {
 		}
 	}
 }
+
+// TestAStepThatDoesNotFitNamesTheSettingThatMakesIt, whatever that is called under the policy.
+func TestAStepThatDoesNotFitNamesTheSettingThatMakesIt(t *testing.T) {
+	for want, setting := range map[string]string{
+		"scheduler.chunk_size":           "scheduler={name: sarathi, chunk_size: 65536}",
+		"scheduler.chunked_prefill_size": "scheduler={name: sglang, chunked_prefill_size: 400000, max_prefill_tokens: 400000}",
+		"scheduler.max_prefill_tokens":   "scheduler={name: sglang, chunked_prefill_size: 500000, max_prefill_tokens: 400000}",
+		"engine.max_num_batched_tokens":  "engine.max_num_batched_tokens=400000",
+	} {
+		_, err := build("chat", "model=llama-3.2-1b", "hardware.gpu=rtx-4090", "engine.gpu_memory_utilization=0.2", setting)
+		_, key, _ := strings.Cut(want, ".")
+		if err == nil || !strings.Contains(err.Error(), ": "+want+": ") || !strings.Contains(err.Error(), "a step of "+key+" ") || !strings.Contains(err.Error(), "lower "+key) {
+			t.Errorf("%s: %v", setting, err)
+		}
+	}
+}
