@@ -31,6 +31,7 @@ func arrivalsAre(names ...string) func(*Scenario) bool {
 var knobs = []knob{
 	{"engine.scheduling_policy", orderIdle},
 	{"engine.kv_offloading_size", unless(func(s *Scenario) bool { return s.Engine.EnablePrefixCaching != Off }, "without prefix caching: only findable blocks are copied")},
+	{"engine.kv_offloading_backend", unless(offloads, "while no KV is offloaded (kv_offloading_size)")},
 	{"engine.kv_offloading_policy", unless(offloads, "while no KV is offloaded (kv_offloading_size)")},
 	{"engine.kv_far_tier.", unless(offloads, "while no KV is offloaded (kv_offloading_size)")},
 	{"engine.kv_far_tier.", unless(func(s *Scenario) bool { return s.Engine.KVFarTier.Size > 0 }, "while engine.kv_far_tier.size is left out")},

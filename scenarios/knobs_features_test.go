@@ -18,6 +18,7 @@ func turnsOfClusters() []turned {
 		{"engine.enable_expert_parallel=true", "model=qwen3-30b-a3b", "{model: qwen3-30b-a3b, engine: {data_parallel_size: 2}}"},
 		{"engine.expert_skew=0.5", "model=llama-3.1-8b", "model=qwen3-30b-a3b"},
 		{"hardware.kernels.weight_only=unfused", "engine.dtype=bfloat16", "engine.quantization=awq"},
+		{"engine.kv_offloading_backend=lmcache", "engine.kv_offloading_size=0", "engine.kv_offloading_size=10"},
 		{"engine.kv_offloading_policy=write-through-selective", "engine.kv_offloading_size=0", "engine.kv_offloading_size=10"},
 		{"engine.kv_offloading_policy=write-through-selective", "{scheduler: static, engine: {kv_offloading_size: 10}}", "engine.kv_offloading_size=10"},
 		{"engine.kv_far_tier.size=50", "engine.kv_offloading_size=0", "engine.kv_offloading_size=10"},

@@ -82,11 +82,19 @@ func (x *deployment) swapBlocks(plan hardware.Memory) int {
 }
 
 // host is the way of KV blocks to the host's memory and back.
+//
+// vLLM's own connector copies on a stream of its own. LMCache's stores at the end of the step and loads at its beginning, and
+// each time waits for the copies (its vLLM adapter's wait_for_save and start_load_kv, without layerwise or asynchronous
+// loading): then the link's time is the step's. That it moves whole chunks of 256 tokens only is not modelled.
 func (x *Experiment) host(far farTier) engine.Host {
 	bytes, d := float64(x.Memory.BlockBytes), x.Deployment.Device
 	read := time.Duration(bytes / d.Bandwidth * 1e9)
-	return engine.Host{
+	h := engine.Host{
 		Block: time.Duration(bytes / (d.PCIe * pcieFraction) * 1e9), Latency: loadLatency, Far: far.link,
 		Copy: hardware.Cost{Device: read, Exposed: copyIssue, By: hardware.Causes{KVRead: read}, Bytes: bytes},
 	}
+	if x.Scenario.Engine.KVOffloadingBackend == "lmcache" {
+		h.Copy.Exposed += h.Block
+	}
+	return h
 }

@@ -89,6 +89,7 @@ type Engine struct {
 	APIServerCount                            int     // 0: Frontend.APIServers
 	KVOffloadingSize                          float64 // GiB of host memory on all GPUs together; 0: none
 	KVOffloadingPolicy                        string  // which blocks are copied
+	KVOffloadingBackend                       string  // who copies: "lmcache", or "" and "native"
 	KVFarTier                                 FarTier
 	PreemptionMode                            string  // V0: "swap", or "" and "recompute"
 	SwapSpace                                 float64 // V0: GiB of host memory per GPU

@@ -52,6 +52,7 @@ func knobs() []knob {
 		{"enforce-eager", "", "engine.enforce_eager", "run without CUDA graphs"},
 		{"api-server-count", "N", "engine.api_server_count", "processes that tokenise and stream"},
 		{"stream-interval", "N", "engine.stream_interval", "tokens in a streamed chunk"},
+		{"kv-offloading-backend", "NAME", "engine.kv_offloading_backend", "who copies them: native (beside the steps) or lmcache (the steps wait)"},
 		{"kv-offloading-size", "GIB", "engine.kv_offloading_size", "host memory that keeps copies of KV blocks, of all GPUs together"},
 		{"speculative-config", "JSON", "engine.speculative_config", "speculative decoding, e.g. '{\"method\": \"eagle3\", \"num_speculative_tokens\": 3, \"acceptance\": 0.7}'"},
 		{"preemption-mode", "MODE", "engine.preemption_mode", "recompute or swap"},

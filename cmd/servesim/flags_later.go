@@ -19,7 +19,6 @@ func laterFlags() []later {
 		{"decode-context-parallel-size", "N", "GPUs that share the KV cache of a sequence", []string{"1"}},
 		{"cpu-offload-gb", "GIB", "weights in host memory", []string{"0", "0.0"}},
 		{"prefill-schedule-interval", "N", "steps between prefills of data-parallel ranks", []string{"1"}},
-		{"kv-offloading-backend", "NAME", "where KV blocks go", []string{"native"}},
 		{"kv-transfer-config", "JSON", "KV between engines", []string{"", "{}"}},
 		{"all2all-backend", "NAME", "how experts exchange tokens", []string{"allgather_reducescatter"}},
 		{"enable-dbo", "", "two batches overlapped", []string{"false"}},

@@ -25,7 +25,7 @@ func chapters() []chapter {
 		{"Steps and their order", "max-num-seqs max-num-batched-tokens max-num-scheduled-tokens max-model-len long-prefill-token-threshold " +
 			"enable-chunked-prefill scheduler scheduling-policy async-scheduling enforce-eager cudagraph-capture-sizes speculative-config"},
 		{"KV memory", "gpu-memory-utilization kv-cache-memory-bytes num-gpu-blocks-override block-size watermark scheduler-reserve-full-isl " +
-			"enable-prefix-caching kv-offloading-size"},
+			"enable-prefix-caching kv-offloading-size kv-offloading-backend"},
 		{"Front end", "api-server-count stream-interval"},
 		{"Several engines", "replicas router prefill-replicas decode-replicas"},
 		{"vLLM V0, with --scheduler continuous", "preemption-mode swap-space"},
