@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -144,36 +145,25 @@ func (d Deployment) enough(o MemoryOptions) float64 {
 
 // fittingTokens returns the largest max_num_batched_tokens that fits where d's does not; 0 if none does.
 func (d Deployment) fittingTokens(o MemoryOptions) int {
-	low, high := max(d.MaxNumSeqs, 1), d.MaxNumBatchedTokens // low fits, if anything does; high does not
-	for fitting := d; low < high; {
-		fitting.MaxNumBatchedTokens = (low + high + 1) / 2
-		if !fitting.fits(o) {
-			high = fitting.MaxNumBatchedTokens - 1
-			continue
-		}
-		low = fitting.MaxNumBatchedTokens
-	}
-	if d.MaxNumBatchedTokens = low; !d.fits(o) {
-		return 0
-	}
-	return low
+	return d.largestFitting(&d.MaxNumBatchedTokens, max(d.MaxNumSeqs, 1), o)
 }
 
 // fittingSeqs returns the largest max_num_seqs that fits where d's does not; 0 if none does.
 func (d Deployment) fittingSeqs(o MemoryOptions) int {
-	low, high := 1, d.MaxNumSeqs // low fits, if anything does; high does not
-	for fitting := d; low < high; {
-		fitting.MaxNumSeqs = (low + high + 1) / 2
-		if !fitting.fits(o) {
-			high = fitting.MaxNumSeqs - 1
-			continue
-		}
-		low = fitting.MaxNumSeqs
-	}
-	if d.MaxNumSeqs = low; !d.fits(o) {
+	return d.largestFitting(&d.MaxNumSeqs, 1, o)
+}
+
+// largestFitting changes a limit of d. It returns the largest value, from low to the limit as it is, with which d fits, where what
+// fits with one value fits with any smaller; 0 if none does.
+func (d *Deployment) largestFitting(limit *int, low int, o MemoryOptions) int {
+	n := sort.Search(max(*limit-low+1, 0), func(i int) bool {
+		*limit = low + i
+		return !d.fits(o)
+	})
+	if n == 0 {
 		return 0
 	}
-	return low
+	return low + n - 1
 }
 
 // devicesThatFit lists the devices that d would fit on, those of its vendor first, then by memory.
