@@ -8,6 +8,7 @@ import (
 
 // LMCache/LMCache#970: KV offloading to the host without any re-use, 13.13 against 14.68 requests/s. That is 11 %, and it is
 // the copies that the steps wait for; with copies that nobody waits for it is a few percent at most. It never pays.
+// The report gives no load; prompts as long as these and short answers are ours.
 func TestOffloadingWithoutReuseCostsALittle(t *testing.T) {
 	s := setup{
 		"model=llama-3.1-8b", "hardware.gpu=h100-sxm", "engine={max_model_len: 8192}",

@@ -73,7 +73,7 @@ type Host struct {
 	Latency time.Duration // of a load, beside the time of its blocks
 	// Far is the way from the tier below the host's memory; nil: there is none. Engines that share the tier share it.
 	Far *Link
-	// Copy is what copying one block in the background adds to the step beside it. The copy itself nobody waits for, unless
-	// it is a load's.
+	// Copy is what copying one block adds to the step that stores or loads it: little where it goes on in the background, its
+	// whole time on the link where the step waits. The sequence of a load waits in any case.
 	Copy hardware.Cost
 }
