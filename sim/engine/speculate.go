@@ -10,8 +10,7 @@ import (
 // from the identity of the request and the token's place: neither the batch nor the number of drafts shifts a draw.
 type Acceptance struct {
 	// Rates are the chances that the first i drafts are all right, for i = 1, 2, …: what vLLM reports as acceptance by
-	// position. They never rise; drafts beyond the last
-	// one are wrong.
+	// position. They never rise; drafts beyond the last one are wrong.
 	Rates []float64
 	// Lengths are numbers of drafts that were right, as observed: each step takes one of them at random, as far as it has
 	// drafts. They replace Rates.
