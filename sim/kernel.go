@@ -16,6 +16,7 @@ type Kernel struct {
 	queue   queue
 	slots   []slot
 	free    []int32
+	dead    int // cancelled events that are still in the queue
 	seq     uint64
 	counts  Counts
 	stories []*Process
@@ -43,21 +44,25 @@ func (k *Kernel) Now() Time { return k.now }
 // happened already is a bug of the caller, never something to be patched over.
 func (k *Kernel) At(t Time, p Phase, do func()) Timer {
 	if t < k.now {
-		panic(fmt.Sprintf("sim: event at %v scheduled in the past (now %v)", t, k.now))
+		k.refuse(t)
 	}
-	var i int32
-	if n := len(k.free); n > 0 {
-		i, k.free = k.free[n-1], k.free[:n-1]
-	} else {
-		i = int32(len(k.slots))
+	last := len(k.free) - 1
+	if last < 0 {
 		k.slots = append(k.slots, slot{})
+		k.free, last = append(k.free, int32(len(k.slots)-1)), 0
 	}
-	k.slots[i].do = do
+	i := k.free[last]
+	k.free = k.free[:last]
+	s := &k.slots[i]
+	s.do = do
 	k.queue.push(event{at: t, key: uint64(p)<<56 | k.seq, slot: i})
 	k.seq++
 	k.counts.Scheduled++
-	k.counts.Pending++
-	return Timer{kernel: k, slot: i, gen: k.slots[i].gen}
+	return Timer{kernel: k, slot: i, gen: s.gen}
+}
+
+func (k *Kernel) refuse(t Time) {
+	panic(fmt.Sprintf("sim: event at %v scheduled in the past (now %v)", t, k.now))
 }
 
 // After schedules do to run d from now, in phase p.
@@ -75,7 +80,9 @@ func (k *Kernel) Run(ctx context.Context, until Time) error {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		k.dropCancelled()
+		if k.dead > 0 {
+			k.search()
+		}
 		if len(k.queue) == 0 {
 			return k.Check()
 		}
@@ -83,12 +90,12 @@ func (k *Kernel) Run(ctx context.Context, until Time) error {
 			k.now = until
 			return nil
 		}
-		e := k.queue.pop()
-		do := k.slots[e.slot].do
-		k.release(e.slot)
-		k.now = e.at
+		at, i := k.queue[0].at, k.queue[0].slot
+		k.queue.pop()
+		do := k.slots[i].do
+		k.release(i)
+		k.now = at
 		k.counts.Fired++
-		k.counts.Pending--
 		do()
 	}
 }
@@ -96,20 +103,37 @@ func (k *Kernel) Run(ctx context.Context, until Time) error {
 // Next returns the instant of the next event, or of the current Run's end if that is sooner. Until then
 // nothing outside can change, so an engine may step on by itself (see Advance).
 func (k *Kernel) Next() Time {
-	k.dropCancelled()
-	if len(k.queue) == 0 || k.queue[0].at > k.limit {
+	if k.dead > 0 || len(k.queue) == 0 {
+		return k.search()
+	}
+	return min(k.queue[0].at, k.limit)
+}
+
+// search is Next where the head of the queue may be cancelled, or missing. It removes cancelled events from the head, so
+// that the head is real.
+func (k *Kernel) search() Time {
+	for len(k.queue) > 0 && k.slots[k.queue[0].slot].do == nil {
+		k.release(k.queue[0].slot)
+		k.queue.pop()
+		k.dead--
+	}
+	if len(k.queue) == 0 {
 		return k.limit
 	}
-	return k.queue[0].at
+	return min(k.queue[0].at, k.limit)
 }
 
 // Advance moves the clock up to t, which must lie between now and Next: the caller has lived through
 // that span by itself.
 func (k *Kernel) Advance(t Time) {
 	if t < k.now || t > k.Next() {
-		panic(fmt.Sprintf("sim: cannot advance from %v to %v: the next event is at %v", k.now, t, k.Next()))
+		k.refuseToAdvance(t)
 	}
 	k.now = t
+}
+
+func (k *Kernel) refuseToAdvance(t Time) {
+	panic(fmt.Sprintf("sim: cannot advance from %v to %v: the next event is at %v", k.now, t, k.Next()))
 }
 
 // Rand returns the random stream named by its purpose. Streams are independent of each other and of the
@@ -127,15 +151,20 @@ func Stream(seed uint64, name string) rand.Source {
 }
 
 // Counts reports what became of the events so far: Scheduled = Fired + Cancelled + Pending.
-func (k *Kernel) Counts() Counts { return k.counts }
+func (k *Kernel) Counts() Counts {
+	c := k.counts
+	c.Pending = uint64(len(k.queue) - k.dead)
+	return c
+}
 
 // Check reports a violated conservation law: an event lost, or a story that nobody will ever resume.
 func (k *Kernel) Check() error {
-	if c := k.counts; c.Scheduled != c.Fired+c.Cancelled+c.Pending {
+	c := k.Counts()
+	if c.Scheduled != c.Fired+c.Cancelled+c.Pending {
 		return fmt.Errorf("sim: events lost: %d scheduled, but %d fired + %d cancelled + %d pending",
 			c.Scheduled, c.Fired, c.Cancelled, c.Pending)
 	}
-	if k.counts.Pending > 0 {
+	if c.Pending > 0 {
 		return nil
 	}
 	for _, p := range k.stories {
@@ -144,13 +173,6 @@ func (k *Kernel) Check() error {
 		}
 	}
 	return nil
-}
-
-// dropCancelled removes cancelled events from the head of the queue, so that the head is always real.
-func (k *Kernel) dropCancelled() {
-	for len(k.queue) > 0 && k.slots[k.queue[0].slot].do == nil {
-		k.release(k.queue.pop().slot)
-	}
 }
 
 func (k *Kernel) release(i int32) {
@@ -176,7 +198,7 @@ func (t Timer) Cancel() bool {
 		return false
 	}
 	s.do = nil // the queue drops the event when it comes to the head
+	t.kernel.dead++
 	t.kernel.counts.Cancelled++
-	t.kernel.counts.Pending--
 	return true
 }

@@ -22,7 +22,7 @@ type event struct {
 	slot int32  // index into Kernel.slots, where the callback lives
 }
 
-func (e event) before(f event) bool {
+func (e *event) before(f *event) bool {
 	return e.at < f.at || e.at == f.at && e.key < f.key
 }
 
@@ -31,42 +31,41 @@ type queue []event
 
 func (q *queue) push(e event) {
 	h := append(*q, e)
+	*q = h
 	i := len(h) - 1
 	for i > 0 {
 		parent := (i - 1) / 2
-		if !e.before(h[parent]) {
+		if !e.before(&h[parent]) {
 			break
 		}
 		h[i] = h[parent]
 		i = parent
 	}
 	h[i] = e
-	*q = h
 }
 
-func (q *queue) pop() event {
+// pop takes out the head, the first of all.
+func (q *queue) pop() {
 	h := *q
-	top, last := h[0], h[len(h)-1]
+	last := h[len(h)-1]
 	h = h[:len(h)-1]
 	*q = h
-	if len(h) == 0 {
-		return top
-	}
 	i := 0
 	for {
 		child := 2*i + 1
 		if child >= len(h) {
 			break
 		}
-		if right := child + 1; right < len(h) && h[right].before(h[child]) {
+		if right := child + 1; right < len(h) && h[right].before(&h[child]) {
 			child = right
 		}
-		if !h[child].before(last) {
+		if !h[child].before(&last) {
 			break
 		}
 		h[i] = h[child]
 		i = child
 	}
-	h[i] = last
-	return top
+	if i < len(h) {
+		h[i] = last
+	}
 }

@@ -1,68 +1,95 @@
 package sim
 
 // Wheel files items by the tick at which they are due — a step number, not an instant — and hands out those of one tick
-// at a time. Filing, taking back and handing out cost O(1) an item. The zero Wheel is ready to use.
+// at a time. Filing, taking back and handing out cost O(1) an item, and touch no other item. The zero Wheel is ready to
+// use.
 type Wheel[T any] struct {
-	slots []*Peg[T] // by tick modulo their number; a slot also holds items of later laps
+	slots []int32   // by tick modulo their number: the newest hook of each; a slot also holds items of later laps
+	hooks []hook[T] // the first is none
+	spare int32     // the newest hook that is free
 }
 
 // laps is the number of slots: more than most items wait, so that few are met before their lap.
 const laps = 4096
 
+// A hook is where an item hangs: hooks lie close together, items do not.
+type hook[T any] struct {
+	peg  *Peg[T]
+	tick int64
+	next int32 // the hook behind it in its slot, or among the free; 0: none
+}
+
 // Peg is an item's place in a wheel. It lives in the item; the zero Peg hangs nowhere.
 type Peg[T any] struct {
-	item       *T
-	tick       int64
-	next, prev *Peg[T]
+	item *T
+	hook int32
 }
 
 // Hung reports whether the item hangs in a wheel.
-func (p *Peg[T]) Hung() bool { return p.item != nil }
+func (p *Peg[T]) Hung() bool { return p.hook != 0 }
 
 // Hang files an item under a tick.
 func (w *Wheel[T]) Hang(p *Peg[T], item *T, tick int64) {
+	if w.spare == 0 {
+		w.grow()
+	}
+	i, slot := w.spare, tick&(laps-1)
+	h := &w.hooks[i]
+	w.spare = h.next
+	h.peg, h.tick, h.next = p, tick, w.slots[slot]
+	w.slots[slot] = i
+	p.item, p.hook = item, i
+}
+
+// grow makes the wheel, or doubles its hooks.
+func (w *Wheel[T]) grow() {
 	if w.slots == nil {
-		w.slots = make([]*Peg[T], laps)
+		w.slots, w.hooks = make([]int32, laps), make([]hook[T], 1, 64)
 	}
-	head := &w.slots[tick&(laps-1)]
-	*p = Peg[T]{item: item, tick: tick, next: *head}
-	if *head != nil {
-		(*head).prev = p
+	old := len(w.hooks)
+	w.hooks = append(w.hooks, make([]hook[T], old)...)
+	for i := old; i < len(w.hooks); i++ {
+		w.hooks[i].next, w.spare = w.spare, int32(i)
 	}
-	*head = p
 }
 
 // Unhang takes an item back, if it hangs.
 func (w *Wheel[T]) Unhang(p *Peg[T]) {
-	if p.item == nil {
+	if p.hook == 0 {
 		return
 	}
-	if p.next != nil {
-		p.next.prev = p.prev
+	at := &w.slots[w.hooks[p.hook].tick&(laps-1)]
+	for *at != p.hook {
+		at = &w.hooks[*at].next
 	}
-	if p.prev != nil {
-		p.prev.next = p.next
-	} else {
-		w.slots[p.tick&(laps-1)] = p.next
-	}
-	*p = Peg[T]{}
+	w.release(p, at)
+}
+
+// release frees the hook of an item, to which at points.
+func (w *Wheel[T]) release(p *Peg[T], at *int32) {
+	i := *at
+	h := &w.hooks[i]
+	*at, h.next = h.next, w.spare
+	w.spare = i
+	h.peg, p.hook = nil, 0
 }
 
 // Any reports whether something may be due at a tick: false is certain.
-func (w *Wheel[T]) Any(tick int64) bool { return w.slots != nil && w.slots[tick&(laps-1)] != nil }
+func (w *Wheel[T]) Any(tick int64) bool { return w.slots != nil && w.slots[tick&(laps-1)] != 0 }
 
 // Due takes out the items of a tick and appends them to dst, the latest filed first.
 func (w *Wheel[T]) Due(tick int64, dst []*T) []*T {
 	if w.slots == nil {
 		return dst
 	}
-	for p := w.slots[tick&(laps-1)]; p != nil; {
-		next := p.next
-		if p.tick == tick {
-			dst = append(dst, p.item)
-			w.Unhang(p)
+	for at := &w.slots[tick&(laps-1)]; *at != 0; {
+		h := &w.hooks[*at]
+		if h.tick != tick {
+			at = &h.next
+			continue
 		}
-		p = next
+		dst = append(dst, h.peg.item)
+		w.release(h.peg, at)
 	}
 	return dst
 }
