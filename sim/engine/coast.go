@@ -9,7 +9,7 @@ const stretch = 32
 // members just decode. It does what the loop does for such steps, without asking anybody who has nothing to say, and
 // without touching the plans in flight: scheduler and observers hear of all the steps of a stretch at once.
 func (e *Engine) coast() {
-	if e.coaster == nil || e.flying.n < e.c.InFlight || len(e.aborts) > 0 || len(e.flying.at(0).Plan.Work) > 0 {
+	if e.flying.n < e.c.InFlight || len(e.aborts) > 0 {
 		return
 	}
 	until := e.kernel.Next()

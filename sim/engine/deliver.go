@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/workload"
 )
@@ -16,19 +17,36 @@ import (
 // them but those whose answer ends. What they have received is worked out when somebody asks (see catchUp).
 func (e *Engine) deliver(f *flight) (chunks int) {
 	p := f.Plan
-	if p.Members > 0 && (e.c.Hooks.TokenOut != nil || e.desk.Interval > 1) {
-		e.fail("every token is named", "a hook or the stream interval needs each token, but the scheduler leaves %d sequences unnamed", p.Members)
-	}
 	chunks = p.Members - e.ghosts
 	e.gaps(f.out.Sub(e.lastOut), chunks)
-	e.ending = e.ending[:0]
-	if p.Members > 0 {
-		e.ending = e.endings.Due(p.Beat, e.ending)
-		if len(e.ending) > 1 {
-			slices.SortFunc(e.ending, func(a, b *life) int { return cmp.Compare(a.seq.Rank, b.seq.Rank) })
-		}
+	unnamed := e.due(p)
+	if len(p.Work) > 0 {
+		var named int
+		named, unnamed = e.deliverNamed(f, unnamed)
+		chunks += named
 	}
-	unnamed := e.ending
+	for _, l := range unnamed {
+		e.lastUnnamed(l, f)
+	}
+	return chunks
+}
+
+// due returns the unnamed lives whose answers end with this plan, in batch order.
+func (e *Engine) due(p *scheduler.Plan) []*life {
+	if p.Members == 0 || !e.endings.Any(p.Beat) {
+		return nil
+	}
+	e.ending = e.endings.Due(p.Beat, e.ending[:0])
+	if len(e.ending) > 1 {
+		slices.SortFunc(e.ending, func(a, b *life) int { return cmp.Compare(a.seq.Rank, b.seq.Rank) })
+	}
+	return e.ending
+}
+
+// deliverNamed hands out the tokens of the rows of a plan, and those of the unnamed that stand before one of them; it
+// returns the chunks of the rows, and who is left.
+func (e *Engine) deliverNamed(f *flight, unnamed []*life) (chunks int, _ []*life) {
+	p := f.Plan
 	var gap time.Duration
 	same := 0 // consecutive tokens with that gap
 	for i := range p.Work {
@@ -66,15 +84,15 @@ func (e *Engine) deliver(f *flight) (chunks int) {
 		}
 	}
 	e.gaps(gap, same)
-	for _, l := range unnamed {
-		e.lastUnnamed(l, f)
-	}
-	return chunks
+	return chunks, unnamed
 }
 
 // unname notes that from the next beat on the life gets a token in every beat, and files it under the one that ends its
 // answer.
 func (e *Engine) unname(l *life, beat int64) {
+	if e.c.Hooks.TokenOut != nil || e.desk.Interval > 1 {
+		e.fail("every token is named", "a hook or the stream interval needs each token, but the scheduler leaves request %d unnamed", l.Request.ID)
+	}
 	l.joined = beat
 	e.endings.Hang(&l.peg, l, beat+int64(l.want-l.Emitted))
 }

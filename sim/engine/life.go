@@ -36,31 +36,39 @@ type peg = sim.Peg[life]
 
 // begin opens a life for a request: a slot, a sequence, and the answer's run behind the prompt's.
 func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
-	var l *life
-	if n := len(e.freeIDs); n > 0 {
-		id := e.freeIDs[n-1]
-		e.freeIDs = e.freeIDs[:n-1]
-		l = e.lives[id]
-		*l = life{tokens: l.tokens[:0], Life: Life{Slot: id}, joined: -1}
-	} else {
-		l = &life{Life: Life{Slot: int32(len(e.lives))}, joined: -1}
-		e.lives = append(e.lives, l)
-	}
+	l := e.blank()
 	limit := r.MaxTokens
 	if limit == 0 { // a client without a limit of its own asks for exactly what it will get
 		limit = r.Output
 	}
 	l.want = min(r.Output, limit)
 	l.tokens = append(append(l.tokens, r.Prompt...), kvcache.Run{Label: r.Answer, Len: limit})
-	l.seq = scheduler.Seq{
-		ID: kvcache.SeqID(l.Slot), Tokens: l.tokens, Prompt: r.Tokens, MaxTokens: limit,
-		Priority: r.Priority, Class: r.Class, Client: r.Client, Arrival: e.kernel.Now(), Order: e.order,
-	}
+	l.Request, l.done = r, done
+	s := &l.seq
+	s.ID, s.Tokens, s.Prompt, s.MaxTokens = kvcache.SeqID(l.Slot), l.tokens, r.Tokens, limit
+	s.Priority, s.Class, s.Client = r.Priority, r.Class, r.Client
+	s.Arrival, s.Order = e.kernel.Now(), e.order
 	if e.c.Predict != nil {
-		l.seq.Guess = e.c.Predict(r)
+		s.Guess = e.c.Predict(r)
 	}
 	e.order++
-	l.Request, l.Seq, l.done = r, &l.seq, done
+	return l
+}
+
+// blank returns a life in which nothing has happened, in a slot that is free.
+func (e *Engine) blank() *life {
+	last := len(e.freeIDs) - 1
+	if last < 0 {
+		l := &life{Life: Life{Slot: int32(len(e.lives))}, joined: -1}
+		l.Seq = &l.seq
+		e.lives = append(e.lives, l)
+		return l
+	}
+	l := e.lives[e.freeIDs[last]]
+	e.freeIDs = e.freeIDs[:last]
+	slot, tokens := l.Slot, l.tokens[:0]
+	*l = life{}
+	l.Slot, l.Seq, l.tokens, l.joined = slot, &l.seq, tokens, -1
 	return l
 }
 
@@ -86,7 +94,7 @@ func (e *Engine) end(l *life, o workload.Outcome) {
 
 // A retirement is a life that has ended while plans that may name it were in flight.
 type retirement struct {
-	l     *life
+	slot  int32
 	after int64 // free once so many plans are done
 }
 
@@ -109,15 +117,17 @@ func (e *Engine) retire(l *life) {
 		e.freeIDs = append(e.freeIDs, l.Slot)
 		return
 	}
-	e.retired = append(e.retired, retirement{l, e.planned})
+	e.retired = append(e.retired, retirement{l.Slot, e.planned})
 }
 
 // reap frees the slots of retired lives that no plan in flight names any more.
 func (e *Engine) reap() {
 	n := 0
 	for n < len(e.retired) && e.retired[n].after <= e.planned-int64(e.flying.n) {
-		e.freeIDs = append(e.freeIDs, e.retired[n].l.Slot)
+		e.freeIDs = append(e.freeIDs, e.retired[n].slot)
 		n++
 	}
-	e.retired = e.retired[:copy(e.retired, e.retired[n:])]
+	if n > 0 {
+		e.retired = e.retired[:copy(e.retired, e.retired[n:])]
+	}
 }

@@ -60,8 +60,8 @@ func (e *Engine) finishLoads(now sim.Time) {
 
 // forgetLoad makes sure that the load of a sequence that is dropped tells nobody of its end. It goes on on the link.
 func (e *Engine) forgetLoad(s *scheduler.Seq) {
-	if i := slices.IndexFunc(e.loads, func(a arrival) bool { return a.seq == s }); i >= 0 {
-		e.loads = slices.Delete(e.loads, i, i+1)
+	if len(e.loads) > 0 {
+		e.loads = slices.DeleteFunc(e.loads, func(a arrival) bool { return a.seq == s })
 	}
 }
 

@@ -106,24 +106,30 @@ func (e *Engine) pass(now sim.Time, c *hardware.Cost) (start, end sim.Time) {
 	return start, end
 }
 
+// send puts a batch on its way. With one stage it may start whenever the stage is free.
+func (e *Engine) send(f *flight, now sim.Time) {
+	if len(e.stages) == 1 {
+		f.Start, f.End = e.pass(now, &f.Cost)
+		return
+	}
+	f.Start, f.End = e.pass(e.inputsReady(f.Plan, now), &f.Cost)
+	e.claimOutputs(f.Plan, f.End)
+}
+
 // inputsReady returns the instant, now or later, at which the last stage has sampled every token that the plan feeds to
-// the first. With one stage that is whenever the stage is free.
+// the first.
 func (e *Engine) inputsReady(p *scheduler.Plan, now sim.Time) sim.Time {
-	if len(e.stages) > 1 {
-		for i := range p.Work {
-			now = max(now, e.lives[p.Work[i].Seq.ID].ready)
-		}
+	for i := range p.Work {
+		now = max(now, e.lives[p.Work[i].Seq.ID].ready)
 	}
 	return now
 }
 
 // claimOutputs notes when the tokens that the plan samples will be known.
 func (e *Engine) claimOutputs(p *scheduler.Plan, end sim.Time) {
-	if len(e.stages) > 1 {
-		for i := range p.Work {
-			if w := &p.Work[i]; w.Samples {
-				e.lives[w.Seq.ID].ready = end
-			}
+	for i := range p.Work {
+		if w := &p.Work[i]; w.Samples {
+			e.lives[w.Seq.ID].ready = end
 		}
 	}
 }

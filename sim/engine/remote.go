@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/servesim/servesim/scheduler"
@@ -253,10 +252,9 @@ func (e *Engine) give(l *life) {
 
 // enqueue puts a life in the inbox, in the order of the instants at which the front end is through with it.
 func (e *Engine) enqueue(l *life) {
-	at := len(e.inbox)
-	for at > 0 && e.inbox[at-1].Queued > l.Queued {
-		at-- // a short prompt overtakes a long one that another process tokenises
+	e.inbox = append(e.inbox, l)
+	for at := len(e.inbox) - 1; at > 0 && e.inbox[at-1].Queued > l.Queued; at-- {
+		e.inbox[at-1], e.inbox[at] = l, e.inbox[at-1] // a short prompt overtakes a long one that another process tokenises
 	}
-	e.inbox = slices.Insert(e.inbox, at, l)
 	e.wakeAt(l.Queued)
 }

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/servesim/servesim/sim"
+import (
+	"github.com/servesim/servesim/scheduler"
+	"github.com/servesim/servesim/sim"
+)
 
 // patience is how many steps the loop lives through by itself before it lets the kernel look around.
 const patience = 1024
@@ -17,7 +20,9 @@ func (e *Engine) loop() {
 			e.sleep()
 			return
 		}
-		e.coast()
+		if e.coaster != nil && len(e.flying.at(0).Plan.Work) == 0 {
+			e.coast()
+		}
 		end := e.flying.at(0).End
 		if end >= e.kernel.Next() {
 			e.kernel.At(end, sim.Finish, e.landing)
@@ -78,8 +83,22 @@ func (e *Engine) fill(now sim.Time) bool {
 
 // drain moves what has arrived into the scheduler's queue and takes out what clients have given up.
 func (e *Engine) drain(now sim.Time) {
-	e.finishLoads(now)
-	e.takeIn(now)
+	if len(e.loads) > 0 {
+		e.finishLoads(now)
+	}
+	if len(e.released)+len(e.strays) > 0 {
+		e.takeIn(now)
+	}
+	if len(e.inbox) > 0 && e.inbox[0].Queued <= now {
+		e.empty(now)
+	}
+	if len(e.aborts) > 0 {
+		e.dropAborted(now)
+	}
+}
+
+// empty puts in the scheduler's queue what has come into the inbox.
+func (e *Engine) empty(now sim.Time) {
 	n := 0
 	for n < len(e.inbox) && e.inbox[n].Queued <= now {
 		if l := e.inbox[n]; !l.ended {
@@ -89,12 +108,11 @@ func (e *Engine) drain(now sim.Time) {
 		}
 		n++
 	}
-	if n > 0 {
-		e.inbox = e.inbox[:copy(e.inbox, e.inbox[n:])]
-	}
-	if len(e.aborts) == 0 {
-		return
-	}
+	e.inbox = e.inbox[:copy(e.inbox, e.inbox[n:])]
+}
+
+// dropAborted takes out of the scheduler what clients have given up.
+func (e *Engine) dropAborted(now sim.Time) {
 	kept := e.aborts[:0]
 	for _, l := range e.aborts {
 		if l.queued || l.Queued <= now {
@@ -132,20 +150,24 @@ func (e *Engine) plan(now sim.Time) bool {
 			h(now, &l.Life)
 		}
 	}
-	e.startLoads(p, now)
+	if len(p.Loads) > 0 {
+		e.startLoads(p, now)
+	}
 	f := e.flying.enter()
 	f.Plan, f.number = nil, e.planned
-	if !p.Empty() {
-		f.Plan = p
-		e.pricePlan(&f.Cost, p)
-		e.c.Host.charge(&f.Cost, p)
-		f.Start, f.End = e.pass(e.inputsReady(p, now), &f.Cost)
-		e.claimOutputs(p, f.End)
-		if e.c.Began != nil && p.Step.ChunkRows > 0 {
-			e.c.Began(f.Start, f.End, p)
-		}
+	if p.Empty() {
+		return false
 	}
-	return f.Plan != nil
+	f.Plan = p
+	e.pricePlan(&f.Cost, p)
+	if len(p.Loads) > 0 || p.Moved != (scheduler.Moved{}) {
+		e.c.Host.charge(&f.Cost, p)
+	}
+	e.send(f, now)
+	if e.c.Began != nil && p.Step.ChunkRows > 0 {
+		e.c.Began(f.Start, f.End, p)
+	}
+	return true
 }
 
 // shift takes the oldest batch out of the pipeline and reports it done.
