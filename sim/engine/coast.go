@@ -24,31 +24,23 @@ func (e *Engine) coast() {
 }
 
 // stretch coasts for one stretch and returns its steps.
-func (e *Engine) stretch(until sim.Time) (n int) {
+func (e *Engine) stretch(until sim.Time) int {
 	beat, most := e.ahead(until)
 	if most == 0 {
 		return 0
 	}
-	shared, depth := e.shared(), e.flying.n
+	depth := e.flying.n
 	e.flying.reserve(most)
 	flights := e.flying.tape[e.flying.first:]
-	for n < most && flights[n].End < until && !e.endings.Any(beat) {
-		f, next := &flights[n], &flights[n+depth]
-		f.Blocks = e.blocks[n]
-		e.beatEnds(f)
-		e.planned++
-		next.Plan, next.number, next.Members = f.Plan, e.planned, e.beats.Seqs
-		e.price(&next.Cost, &e.beats, shared)
-		next.Start, next.End = e.pass(f.End, &next.Cost)
-		e.beats.KVRead += int64(e.beats.Seqs)
-		beat++
-		n++
-	}
-	if n == 0 {
-		return 0
+	e.priceBeats(flights[depth : depth+most])
+	n := e.beatsEnd(flights[:depth+most], most, until)
+	e.planned += int64(n)
+	for i := range depth { // which are in flight now
+		f := &flights[n+i]
+		f.Plan, f.number = flights[(n+i)%depth].Plan, e.planned-int64(depth-1-i)
 	}
 	e.flying.first += n
-	e.beat, e.beatOut = beat-1, e.lastOut
+	e.beat, e.beatOut = beat+int64(n)-1, e.lastOut
 	e.coaster.Coast(n)
 	if h := e.c.Hooks.Coasted; h != nil {
 		h(flights[:n])
@@ -57,7 +49,8 @@ func (e *Engine) stretch(until sim.Time) (n int) {
 }
 
 // ahead returns the oldest beat in flight, and how many steps the engine may coast at most: as far as the scheduler sees
-// nothing but beats, or until a batch in flight is something else. It looks no further than about that instant.
+// nothing but beats and no answer ends, or until a batch in flight is something else. It looks no further than about that
+// instant.
 func (e *Engine) ahead(until sim.Time) (beat int64, most int) {
 	oldest := e.flying.at(0)
 	head := oldest.Plan
@@ -65,7 +58,10 @@ func (e *Engine) ahead(until sim.Time) (beat int64, most int) {
 		return 0, 0
 	}
 	steps := (until-oldest.End)/(oldest.End-oldest.Start) + 1
-	most = e.coaster.Calm(head, &e.beats, e.blocks[:min(steps, stretch)])
+	calm := e.coaster.Calm(head, &e.beats, e.blocks[:min(steps, stretch)])
+	for most < calm && !e.endings.Any(head.Beat+int64(most)) {
+		most++
+	}
 	for i := range e.flying.n {
 		f := e.flying.at(i)
 		if f.Plan == nil || len(f.Plan.Work) > 0 || f.Plan.Members == 0 {
@@ -76,10 +72,41 @@ func (e *Engine) ahead(until sim.Time) (beat int64, most int) {
 	return head.Beat, most
 }
 
-// beatEnds is complete for a beat that names nobody.
-func (e *Engine) beatEnds(f *flight) {
-	e.lands(f)
-	f.out = e.desk.turn(f.End)
-	f.Gap = f.out.Sub(e.lastOut)
-	e.over(f, f.Members)
+// priceBeats works out what the next beats cost, each of which reads a token more for every member than the one before.
+func (e *Engine) priceBeats(flights []flight) {
+	shared, members := e.shared(), e.beats.Seqs
+	for i := range flights {
+		flights[i].Members = members
+		e.price(&flights[i].Cost, &e.beats, shared)
+		e.beats.KVRead += int64(members)
+	}
+}
+
+// beatsEnd is complete for the beats at the head of the flights that end before an instant, at most so many, and plan for
+// those that are planned as they end. It returns their number: one at least, if the first does.
+func (e *Engine) beatsEnd(flights []flight, most int, until sim.Time) (n int) {
+	depth, async := len(flights)-most, e.c.Async
+	lastEnd, lastOut, free := e.lastEnd, e.lastOut, e.stages[0]
+	for n < most {
+		f, next := &flights[n], &flights[n+depth]
+		end := f.End
+		if end >= until {
+			break
+		}
+		f.Busy, f.Hidden, f.Blocks = end.Sub(max(f.Start, lastEnd)), 0, e.blocks[n]
+		if async {
+			f.Hidden = min(f.Cost.Host, f.Cost.Device)
+		}
+		f.out = e.desk.turn(end)
+		f.Gap = f.out.Sub(lastOut)
+		e.desk.write(f.out, f.Members)
+		lastEnd, lastOut = end, f.out
+		next.Start = max(end, free)
+		free = next.Start.Add(e.occupies(&next.Cost))
+		next.End = free
+		n++
+	}
+	e.counts.Steps += int64(n)
+	e.lastEnd, e.lastOut, e.stages[0] = lastEnd, lastOut, free
+	return n
 }

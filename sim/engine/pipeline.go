@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
@@ -92,18 +94,22 @@ func (e *Engine) shared() int64 {
 // pass sends a batch through the pipeline stages, each of which it may enter once its predecessor has left, and
 // returns when it enters the first and leaves the last. Host time is spent before the first stage.
 func (e *Engine) pass(now sim.Time, c *hardware.Cost) (start, end sim.Time) {
-	first := c.Exposed + c.Device + c.Host
-	if e.c.Async {
-		first = c.Exposed + max(c.Device, c.Host)
-	}
 	start = max(now, e.stages[0])
-	end = start.Add(max(first, 1))
+	end = start.Add(e.occupies(c))
 	e.stages[0] = end
 	for s := 1; s < len(e.stages); s++ {
 		end = max(end.Add(c.Hop), e.stages[s]).Add(c.Device)
 		e.stages[s] = end
 	}
 	return start, end
+}
+
+// occupies returns for how long a batch keeps the first stage, the host's time included.
+func (e *Engine) occupies(c *hardware.Cost) time.Duration {
+	if e.c.Async {
+		return max(c.Exposed+max(c.Device, c.Host), 1)
+	}
+	return max(c.Exposed+c.Device+c.Host, 1)
 }
 
 // send puts a batch on its way. With one stage it may start whenever the stage is free.
