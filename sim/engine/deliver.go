@@ -110,11 +110,13 @@ func (e *Engine) catchUp(l *life) {
 	e.endings.Unhang(&l.peg)
 }
 
-// lastUnnamed delivers the last token of an unnamed life.
+// lastUnnamed delivers the last token of an unnamed life, which has been taken from the endings. It is never the first, nor
+// the first after a preemption: with those its row was named.
 func (e *Engine) lastUnnamed(l *life, f *flight) {
-	e.catchUp(l)
-	l.held++
-	e.emit(l, f.out.Add(l.lag), f.number)
+	l.joined = -1
+	l.Emitted, l.Last = l.want, f.out.Add(l.lag)
+	e.end(l, l.outcome(l.Last))
+	e.drop(l)
 }
 
 func (e *Engine) gaps(gap time.Duration, n int) {

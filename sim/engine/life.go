@@ -100,7 +100,7 @@ type retirement struct {
 
 // drop takes an ended life out of the scheduler.
 func (e *Engine) drop(l *life) {
-	if e.hold(l) {
+	if (l.keep || l.fetching) && e.hold(l) {
 		return
 	}
 	if l.queued {

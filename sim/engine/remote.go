@@ -187,7 +187,7 @@ func (e *Engine) hooks(l *life) *Hooks {
 // hold drops a life whose memory must stay, and reports whether it did: that of a leg that is over, or of a prompt on its
 // way to somebody who has given up.
 func (e *Engine) hold(l *life) bool {
-	if !l.queued || !l.keep && !l.fetching {
+	if !l.queued {
 		return false
 	}
 	if s := l.seq.State; s != scheduler.Running && s != scheduler.Loading {

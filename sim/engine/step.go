@@ -132,22 +132,15 @@ func (e *Engine) plan(now sim.Time) bool {
 	if h := e.c.Hooks.Planned; h != nil {
 		h(now, p)
 	}
-	for _, s := range p.Preempted {
-		l := e.lives[s.ID]
-		e.catchUp(l)
-		if h := e.hooks(l).Preempted; h != nil {
-			h(now, &l.Life)
-		}
-		l.lost = e.planned
+	if len(p.Preempted) > 0 {
+		e.preempted(p, now)
 	}
 	for _, s := range p.Admitted {
-		l := e.lives[s.ID]
-		if l.Started {
-			continue
-		}
-		l.Started, l.Scheduled = true, now
-		if h := e.hooks(l).Admitted; h != nil {
-			h(now, &l.Life)
+		if l := e.lives[s.ID]; !l.Started {
+			l.Started, l.Scheduled = true, now
+			if h := e.hooks(l).Admitted; h != nil {
+				h(now, &l.Life)
+			}
 		}
 	}
 	if len(p.Loads) > 0 {
@@ -170,16 +163,26 @@ func (e *Engine) plan(now sim.Time) bool {
 	return true
 }
 
+// preempted notes who has lost its memory.
+func (e *Engine) preempted(p *scheduler.Plan, now sim.Time) {
+	for _, s := range p.Preempted {
+		l := e.lives[s.ID]
+		e.catchUp(l)
+		if h := e.hooks(l).Preempted; h != nil {
+			h(now, &l.Life)
+		}
+		l.lost = e.planned
+	}
+}
+
 // shift takes the oldest batch out of the pipeline and reports it done.
-func (e *Engine) shift() *flight {
-	f := e.flying.leave()
-	if f.Plan != nil {
-		e.c.Scheduler.Done(f.Plan, e.kernel.Now())
+func (e *Engine) shift() {
+	if p := e.flying.leave().Plan; p != nil {
+		e.c.Scheduler.Done(p, e.kernel.Now())
 	}
 	if len(e.retired) > 0 {
 		e.reap()
 	}
-	return f
 }
 
 // complete ends the oldest batch: observers see the step, then its tokens go out.
@@ -192,14 +195,14 @@ func (e *Engine) complete() {
 	if h := e.c.Hooks.Ran; h != nil {
 		h(f)
 	}
-	done := e.shift()
-	done.out = e.desk.turn(done.End)
-	e.over(done, e.deliver(done))
-	if done.Plan.Beat > e.beat {
-		e.beat, e.beatOut = done.Plan.Beat, done.out
+	e.shift()
+	f.out = e.desk.turn(f.End)
+	e.over(f, e.deliver(f))
+	if f.Plan.Beat > e.beat {
+		e.beat, e.beatOut = f.Plan.Beat, f.out
 	}
 	if e.c.Check {
-		e.verify(done)
+		e.verify(f)
 	}
 }
 
