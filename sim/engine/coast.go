@@ -31,7 +31,7 @@ func (e *Engine) stretch(until sim.Time) int {
 	}
 	depth := e.flying.n
 	e.flying.reserve(most)
-	flights := e.flying.tape[e.flying.first:]
+	flights := e.flying.ahead
 	e.priceBeats(flights[depth : depth+most])
 	n := e.beatsEnd(flights[:depth+most], most, until)
 	e.planned += int64(n)
@@ -39,7 +39,7 @@ func (e *Engine) stretch(until sim.Time) int {
 		f := &flights[n+i]
 		f.Plan, f.number = flights[(n+i)%depth].Plan, e.planned-int64(depth-1-i)
 	}
-	e.flying.first += n
+	e.flying.ahead = flights[n:]
 	e.beat, e.beatOut = beat+int64(n)-1, e.lastOut
 	e.coaster.Coast(n)
 	if h := e.c.Hooks.Coasted; h != nil {

@@ -14,38 +14,42 @@ type flight = Ran
 // A pipeline holds the batches in flight, oldest first, on a tape. A flight that has left stays on it until the tape is
 // wound back, which is never before another has entered.
 type pipeline struct {
-	tape     []flight
-	first, n int
+	tape  []flight
+	ahead []flight // the tape from the oldest flight on
+	n     int      // in flight, the first of what is ahead
 }
 
 // tapeLength is that of a tape: a stretch, and as much again so that it is seldom wound back.
 const tapeLength = 2 * stretch
 
 // newPipeline returns an empty pipeline for so many flights.
-func newPipeline(depth int) pipeline { return pipeline{tape: make([]flight, tapeLength+2*depth)} }
+func newPipeline(depth int) pipeline {
+	tape := make([]flight, tapeLength+2*depth)
+	return pipeline{tape: tape, ahead: tape}
+}
 
 // at returns the i-th oldest flight.
-func (p *pipeline) at(i int) *flight { return &p.tape[p.first+i] }
+func (p *pipeline) at(i int) *flight { return &p.ahead[i] }
 
 // enter returns the place of a new flight, to be filled.
 func (p *pipeline) enter() *flight {
 	p.reserve(1)
 	p.n++
-	return p.at(p.n - 1)
+	return &p.ahead[p.n-1]
 }
 
 // reserve makes sure that the tape has room for so many more flights.
 func (p *pipeline) reserve(flights int) {
-	if p.first+p.n+flights > len(p.tape) {
-		copy(p.tape, p.tape[p.first:p.first+p.n])
-		p.first = 0
+	if p.n+flights > len(p.ahead) {
+		copy(p.tape, p.ahead[:p.n])
+		p.ahead = p.tape
 	}
 }
 
 // leave takes out the oldest flight.
 func (p *pipeline) leave() *flight {
-	f := p.at(0)
-	p.first++
+	f := &p.ahead[0]
+	p.ahead = p.ahead[1:]
 	p.n--
 	return f
 }
