@@ -75,7 +75,22 @@ func (w *Wheel[T]) release(p *Peg[T], at *int32) {
 }
 
 // Any reports whether something may be due at a tick: false is certain.
-func (w *Wheel[T]) Any(tick int64) bool { return w.slots != nil && w.slots[tick&(laps-1)] != 0 }
+func (w *Wheel[T]) Any(tick int64) bool {
+	slot := int(tick & (laps - 1))
+	return slot < len(w.slots) && w.slots[slot] != 0
+}
+
+// Quiet returns for how many ticks from this one on nothing is due, or fewer; it looks at most so far ahead.
+func (w *Wheel[T]) Quiet(tick int64, most int) (n int) {
+	slots := w.slots
+	if slots == nil {
+		return most
+	}
+	for n < most && slots[(tick+int64(n))&(laps-1)] == 0 {
+		n++
+	}
+	return n
+}
 
 // Due takes out the items of a tick and appends them to dst, the latest filed first.
 func (w *Wheel[T]) Due(tick int64, dst []*T) []*T {

@@ -35,6 +35,11 @@ func TestTheWheelHandsOutWhatIsDue(t *testing.T) {
 				continue
 			}
 			now := open[rapid.IntRange(0, len(open)-1).Draw(t, "now")].due
+			for quiet := range int64(w.Quiet(tick, 5)) {
+				if w.Any(tick+quiet) || slices.ContainsFunc(open, func(p *parcel) bool { return p.due == tick+quiet }) {
+					t.Fatalf("tick %d is said to be quiet", tick+quiet)
+				}
+			}
 			got := w.Due(now, nil)
 			var want []*parcel
 			open = slices.DeleteFunc(open, func(p *parcel) bool {

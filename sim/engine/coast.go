@@ -58,10 +58,7 @@ func (e *Engine) ahead(until sim.Time) (beat int64, most int) {
 		return 0, 0
 	}
 	steps := (until-oldest.End)/(oldest.End-oldest.Start) + 1
-	calm := e.coaster.Calm(head, &e.beats, e.blocks[:min(steps, stretch)])
-	for most < calm && !e.endings.Any(head.Beat+int64(most)) {
-		most++
-	}
+	most = e.coaster.Calm(head, &e.beats, e.blocks[:e.endings.Quiet(head.Beat, int(min(steps, stretch)))])
 	for i := range e.flying.n {
 		f := e.flying.at(i)
 		if f.Plan == nil || len(f.Plan.Work) > 0 || f.Plan.Members == 0 {
