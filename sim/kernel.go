@@ -14,9 +14,9 @@ type Kernel struct {
 	now     Time
 	limit   Time // the `until` of the Run under way
 	queue   queue
-	slots   []slot
-	free    []int32
-	dead    int // cancelled events that are still in the queue
+	slots   []slot // the first is none
+	spare   int32  // the newest slot that is free; 0: none
+	dead    int    // cancelled events that are still in the queue
 	seq     uint64
 	counts  Counts
 	stories []*Process
@@ -24,8 +24,9 @@ type Kernel struct {
 
 // A slot holds the callback of one pending event. Its generation tells a live Timer from a stale one.
 type slot struct {
-	do  func()
-	gen uint32
+	do   func()
+	gen  uint32
+	next int32 // among the free
 }
 
 // Counts says what became of every event, so that a run can be checked for lost ones:
@@ -34,7 +35,7 @@ type Counts struct{ Scheduled, Fired, Cancelled, Pending uint64 }
 
 // New returns a kernel at instant zero whose random streams all derive from seed.
 func New(seed uint64) *Kernel {
-	return &Kernel{seed: seed, limit: Never}
+	return &Kernel{seed: seed, limit: Never, slots: make([]slot, 1)}
 }
 
 // Now returns the current instant.
@@ -46,15 +47,13 @@ func (k *Kernel) At(t Time, p Phase, do func()) Timer {
 	if t < k.now {
 		k.refuse(t)
 	}
-	last := len(k.free) - 1
-	if last < 0 {
+	i := k.spare
+	if i == 0 {
+		i = int32(len(k.slots))
 		k.slots = append(k.slots, slot{})
-		k.free, last = append(k.free, int32(len(k.slots)-1)), 0
 	}
-	i := k.free[last]
-	k.free = k.free[:last]
 	s := &k.slots[i]
-	s.do = do
+	s.do, k.spare = do, s.next
 	k.queue.push(event{at: t, key: uint64(p)<<56 | k.seq, slot: i})
 	k.seq++
 	k.counts.Scheduled++
@@ -90,11 +89,11 @@ func (k *Kernel) Run(ctx context.Context, until Time) error {
 			k.now = until
 			return nil
 		}
-		at, i := k.queue[0].at, k.queue[0].slot
+		i := k.queue[0].slot
+		k.now = k.queue[0].at
 		k.queue.pop()
 		do := k.slots[i].do
 		k.release(i)
-		k.now = at
 		k.counts.Fired++
 		do()
 	}
@@ -176,9 +175,10 @@ func (k *Kernel) Check() error {
 }
 
 func (k *Kernel) release(i int32) {
-	k.slots[i].do = nil
-	k.slots[i].gen++
-	k.free = append(k.free, i)
+	s := &k.slots[i]
+	s.do, s.next = nil, k.spare
+	s.gen++
+	k.spare = i
 }
 
 // Timer is a scheduled event that may still be cancelled. The zero Timer cancels nothing.
