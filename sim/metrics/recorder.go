@@ -121,7 +121,7 @@ func (r *Recorder) finish(l *engine.Life, row int) {
 
 // complete takes in the record of a request that counts.
 func (r *Recorder) complete(rec record, q *workload.Request) {
-	r.records.add(rec)
+	r.records.add(&rec)
 	r.tokens.add(&rec)
 	r.score.score(&rec, r.c.slo(q.Class))
 	r.completeBooks(&rec, q)
