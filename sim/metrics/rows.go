@@ -3,8 +3,8 @@ package metrics
 import (
 	"bufio"
 	"io"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/workload"
@@ -134,36 +134,27 @@ func appendResult(b []byte, l *engine.Life) []byte {
 	b = append(appendField(b, l.Outcome.Reason), ',')
 	done := l.Outcome.Status == workload.Completed
 	if l.Started || l.Journey != nil && l.Emitted > 0 { // an answer of one token may come from the engine of its prompt
-		b = appendMillis(b, queued(l))
+		b = workload.AppendMillis(b, time.Duration(queued(l)))
 	}
 	b = append(b, ',')
 	if l.Emitted > 0 {
-		b = appendMillis(b, int64(l.First-l.Request.Arrival))
+		b = workload.AppendMillis(b, l.First.Sub(l.Request.Arrival))
 	}
 	b = append(b, ',')
 	if done && l.Emitted > 1 {
-		gaps := int64(l.Emitted - 1)
-		b = appendMillis(b, (int64(l.Last-l.First)+gaps/2)/gaps)
+		gaps := time.Duration(l.Emitted - 1)
+		b = workload.AppendMillis(b, (l.Last.Sub(l.First)+gaps/2)/gaps)
 	}
 	b = append(b, ',')
 	if done {
-		b = appendMillis(b, int64(l.Last-l.Request.Arrival))
+		b = workload.AppendMillis(b, l.Last.Sub(l.Request.Arrival))
 	}
 	b = append(b, ',')
 	if l.Seq == nil || l.Outcome.Status == workload.Rejected {
 		return append(b, ',')
 	}
-	b = append(strconv.AppendInt(b, int64(l.Seq.Preemptions), 10), ',')
-	return strconv.AppendInt(b, int64(l.Seq.Hit), 10)
-}
-
-// appendMillis appends ns ≥ 0 nanoseconds as milliseconds with six decimals.
-func appendMillis(b []byte, ns int64) []byte {
-	b = strconv.AppendInt(b, ns/1e6, 10)
-	point := len(b)
-	b = strconv.AppendInt(b, 1e6+ns%1e6, 10) // the digit before the decimals makes room for the point
-	b[point] = '.'
-	return b
+	b = append(workload.AppendInt(b, int64(l.Seq.Preemptions)), ',')
+	return workload.AppendInt(b, int64(l.Seq.Hit))
 }
 
 // appendField appends text as a CSV field; a row stays one line.
