@@ -2,6 +2,7 @@ package workload
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"strconv"
 	"time"
@@ -32,18 +33,31 @@ func hex8(n uint64) uint64 {
 	return n + zeros + above9*letters
 }
 
+// digits4 returns the four decimal digits of n < 10⁴ likewise.
+func digits4(n uint32) uint32 {
+	q := n * 10486 >> 20 // n/100
+	n = q | (n-100*q)<<16
+	q = n * 103 >> 10 & 0x000f_000f // n/10
+	return q | (n-10*q)<<8
+}
+
 // AppendInt appends n in decimal.
 func AppendInt(b []byte, n int64) []byte {
 	switch {
 	case uint64(n) < 10:
 		return append(b, '0'+byte(n))
+	case uint64(n) < 1e4:
+		w := digits4(uint32(n))
+		leading := uint(bits.TrailingZeros32(w)) / 8
+		b = binary.LittleEndian.AppendUint32(b, (w+zeros&math.MaxUint32)>>(8*leading&31))
+		return b[:uint(len(b))-leading]
 	case uint64(n) >= 1e8:
 		return strconv.AppendInt(b, n, 10)
 	}
 	w := digits8(uint64(n))
-	leading := bits.TrailingZeros64(w) / 8
-	b = binary.LittleEndian.AppendUint64(b, (w+zeros)>>(8*leading))
-	return b[:len(b)-leading]
+	leading := uint(bits.TrailingZeros64(w)) / 8
+	b = binary.LittleEndian.AppendUint64(b, (w+zeros)>>(8*leading&63))
+	return b[:uint(len(b))-leading]
 }
 
 // appendHex appends n in hexadecimal.
