@@ -34,7 +34,7 @@ type pendingRow struct {
 }
 
 func newRows(w io.Writer) *rows {
-	return &rows{out: bufio.NewWriterSize(w, 1<<16)}
+	return &rows{out: bufio.NewWriterSize(w, 1<<14)}
 }
 
 // begin writes the header: by now it is known how many engines there are.

@@ -13,9 +13,8 @@ type stories struct {
 
 // finish adds a completed request.
 func (s *stories) finish(st *stay, l *engine.Life, w *watch) {
-	own := w.r.journeys.finish(l, true)
 	if l.Journey != nil {
-		s.addJourney(st, l, own)
+		s.addJourney(st, l, w.r.journeys.finish(l, true))
 	} else {
 		s.addTTFT(st, l)
 	}
