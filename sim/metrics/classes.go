@@ -66,11 +66,11 @@ func (b classBooks) report(c *Config, seconds float64) []ClassReport {
 }
 
 // slo returns the targets of a class.
-func (c *Config) slo(class int32) SLO {
+func (c *Config) slo(class int32) *SLO {
 	if int(class) < len(c.Classes) {
-		return c.Classes[class].SLO
+		return &c.Classes[class].SLO
 	}
-	return c.SLO
+	return &c.SLO
 }
 
 // asked returns, for each metric, the loosest target of any class: a metric without one was not asked for.

@@ -131,7 +131,7 @@ func (r *Recorder) finishBooks(l *engine.Life) {
 func (r *Recorder) completeBooks(rec *record, q *workload.Request) {
 	slo := r.c.slo(q.Class)
 	if b := r.classes.of(q.Class); b != nil {
-		b.records.add(*rec)
+		b.records.add(rec)
 		b.tokens.add(rec)
 		b.score.score(rec, slo)
 	}

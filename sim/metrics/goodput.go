@@ -6,25 +6,23 @@ import "time"
 type scoreboard struct{ ttft, tpot, e2el, itl, all int }
 
 // score judges a completed request. An answer of one token has no TPOT and no gaps, so it meets their targets.
-func (b *scoreboard) score(r *record, slo SLO) {
-	good := true
-	judge := func(count *int, ns float64, target time.Duration) {
-		if target == 0 {
-			return
-		}
-		if ns <= float64(target) {
-			*count++
-		} else {
-			good = false
-		}
-	}
-	judge(&b.ttft, float64(r.ttft), slo.TTFT)
-	judge(&b.tpot, r.tpot(), slo.TPOT)
-	judge(&b.e2el, float64(r.e2el), slo.E2EL)
-	judge(&b.itl, float64(r.worst), slo.ITL)
+func (b *scoreboard) score(r *record, slo *SLO) {
+	good := slo.TTFT == 0 || met(&b.ttft, float64(r.ttft), slo.TTFT)
+	good = (slo.TPOT == 0 || met(&b.tpot, r.tpot(), slo.TPOT)) && good
+	good = (slo.E2EL == 0 || met(&b.e2el, float64(r.e2el), slo.E2EL)) && good
+	good = (slo.ITL == 0 || met(&b.itl, float64(r.worst), slo.ITL)) && good
 	if good {
 		b.all++
 	}
+}
+
+// met counts a time that meets its target, and reports whether it does.
+func met(count *int, ns float64, target time.Duration) bool {
+	if ns > float64(target) {
+		return false
+	}
+	*count++
+	return true
 }
 
 // goodput reports the scores. Whatever did not complete is a miss: shares are of the submitted requests.

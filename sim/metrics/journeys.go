@@ -138,19 +138,25 @@ func (js *journeys) report(d Disaggregation, percentiles []float64) *Disaggregat
 		Decode: ms(js.rest), Total: ms(total),
 	}
 	d.Transfer = js.count
-	d.Transfer.Time = summarize(js.times, percentiles)
+	d.Transfer.Time = summarize(js.times, make([]float64, len(js.times)), percentiles)
 	return &d
 }
 
 // queued returns how long a request waited in queues of schedulers.
 func queued(l *engine.Life) int64 {
-	if j := l.Journey; j != nil {
-		if j.Closed || l.Seq.Given > 0 { // the first token is there before the scheduler is asked
-			return int64(j.Spans[engine.InQueue] + j.Spans[engine.InMemory])
-		}
-		return int64(j.Spans[engine.InQueue]+j.Spans[engine.InMemory]) + int64(max(l.Scheduled-j.Until, 0))
+	if l.Journey != nil {
+		return queuedTwice(l, l.Journey)
 	}
 	return int64(max(l.Scheduled-l.Queued, 0))
+}
+
+// queuedTwice is queued for a request that two engines shared.
+func queuedTwice(l *engine.Life, j *engine.Journey) int64 {
+	before := int64(j.Spans[engine.InQueue] + j.Spans[engine.InMemory])
+	if j.Closed || l.Seq.Given > 0 { // the first token is there before the scheduler is asked
+		return before
+	}
+	return before + int64(max(l.Scheduled-j.Until, 0))
 }
 
 // addJourney splits the time to first token of a request that two engines shared. Of the prefill what its own steps did not

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/servesim/servesim/sim"
+import (
+	"slices"
+
+	"github.com/servesim/servesim/sim"
+)
 
 // second is the width of the buckets in which `vllm bench serve` looks for peaks.
 const second sim.Time = 1e9
@@ -51,17 +55,49 @@ func busiest(ys []*tally) int {
 // crowd returns the most completed requests that touch one second, counted from origin. Short requests make it larger
 // than any true concurrency, as in the tool that defines it.
 func (rs *records) crowd(origin sim.Time) int {
-	bucket := func(ns int64) float64 { return float64(max(ns-int64(origin), 0) / int64(second)) }
-	starts := rs.column(nil, func(r *record) (float64, bool) { return bucket(r.arrival), true })
-	ends := rs.column(nil, func(r *record) (float64, bool) { return bucket(r.arrival + r.e2el), true })
-	sortFloats(starts)
-	sortFloats(ends)
-	best, gone := 0, 0
-	for i, s := range starts {
-		for ends[gone] < s {
-			gone++
+	var changes []int32 // from one second to the next
+	for k, c := range rs.chunks {
+		arrival, e2el := c.arrival[:rs.in(k)], c.e2el[:rs.in(k)]
+		for i, at := range arrival {
+			from, past := touched(at, e2el[i], origin)
+			if past >= int64(len(changes)) {
+				if past > 8*int64(rs.n)+chunkLen {
+					return rs.sparseCrowd(origin)
+				}
+				changes = append(changes, make([]int32, past+1-int64(len(changes)))...)
+			}
+			changes[from]++
+			changes[past]--
 		}
-		best = max(best, i+1-gone)
+	}
+	best, now := 0, 0
+	for _, c := range changes {
+		now += int(c)
+		best = max(best, now)
 	}
 	return best
+}
+
+// sparseCrowd is crowd where requests are too few for a number per second: it goes through their comings and goings.
+func (rs *records) sparseCrowd(origin sim.Time) int {
+	changes := make([]int64, 0, 2*rs.n) // seconds, doubled: who comes counts one more, to stand behind those that go
+	for k, c := range rs.chunks {
+		for i, at := range c.arrival[:rs.in(k)] {
+			from, past := touched(at, c.e2el[i], origin)
+			changes = append(changes, 2*from+1, 2*past)
+		}
+	}
+	slices.Sort(changes)
+	best, now := 0, 0
+	for _, c := range changes {
+		now += int(c&1)*2 - 1
+		best = max(best, now)
+	}
+	return best
+}
+
+// touched returns the first second that a request touches, and the first after it.
+func touched(arrival, e2el int64, origin sim.Time) (from, past int64) {
+	since := arrival - int64(origin)
+	return max(since, 0) / int64(second), max(since+e2el, 0)/int64(second) + 1
 }

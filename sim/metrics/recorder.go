@@ -34,7 +34,8 @@ type Recorder struct {
 	rows     *rows
 	classes  classBooks
 	clients  *clientBooks
-	pooled   int // requests that did not complete, but whose gaps are in the pool
+	booked   bool // there are books of classes or clients
+	pooled   int  // requests that did not complete, but whose gaps are in the pool
 }
 
 // New returns a recorder that has seen nothing yet.
@@ -42,6 +43,7 @@ func New(c Config) *Recorder {
 	r := &Recorder{c: c, gaps: newGaps(), refusals: map[string]Rejection{}}
 	r.perToken = c.PerToken || c.Warmup > 0 || c.asked().ITL > 0
 	r.classes, r.clients = newClassBooks(c.Classes), newClientBooks(c.Clients)
+	r.booked = r.classes != nil || r.clients != nil
 	if c.Rows != nil {
 		r.rows = newRows(c.Rows)
 		r.rows.replicas = c.Several
@@ -73,10 +75,10 @@ func (r *Recorder) arrive(now sim.Time, l *engine.Life, w *watch) int {
 		r.origin = max(now, r.c.Warmup)
 	}
 	r.total.Submitted++
-	if measured(l.Request.Arrival, r.c.Warmup) {
-		r.arriveBooks(l.Request)
-	} else {
+	if !measured(l.Request.Arrival, r.c.Warmup) {
 		r.warm.Submitted++
+	} else if r.booked {
+		r.arriveBooks(l.Request)
 	}
 	r.line.until(now)
 	r.line.expect(now.Add(w.e.Ingress))
@@ -91,25 +93,16 @@ const refusalKinds = 64
 
 // finish counts a request out, however it ended.
 func (r *Recorder) finish(l *engine.Life, row int) {
-	o := l.Outcome
+	o := &l.Outcome
 	r.lastAnswer = max(r.lastAnswer, o.At)
-	warm := !measured(l.Request.Arrival, r.c.Warmup)
 	r.total.end(o.Status)
-	if warm {
+	if !measured(l.Request.Arrival, r.c.Warmup) {
 		r.warm.end(o.Status)
-	} else {
+	} else if r.booked {
 		r.finishBooks(l)
 	}
 	if o.Status == workload.Rejected {
-		kind, example, _ := strings.Cut(o.Reason, ": ")
-		if _, known := r.refusals[kind]; !known && len(r.refusals) >= refusalKinds {
-			kind, example = "other reasons", ""
-		}
-		seen := r.refusals[kind]
-		if seen.Count++; seen.Count == 1 {
-			seen.Reason, seen.Example = kind, example
-		}
-		r.refusals[kind] = seen
+		r.refuse(o.Reason)
 	}
 	if o.Status == workload.Aborted && l.Emitted > 1 && !r.perToken {
 		r.pooled++
@@ -119,12 +112,27 @@ func (r *Recorder) finish(l *engine.Life, row int) {
 	}
 }
 
+// refuse counts a reason for refusal, given as its kind and, behind a colon, the numbers of this request.
+func (r *Recorder) refuse(reason string) {
+	kind, example, _ := strings.Cut(reason, ": ")
+	if _, known := r.refusals[kind]; !known && len(r.refusals) >= refusalKinds {
+		kind, example = "other reasons", ""
+	}
+	seen := r.refusals[kind]
+	if seen.Count++; seen.Count == 1 {
+		seen.Reason, seen.Example = kind, example
+	}
+	r.refusals[kind] = seen
+}
+
 // complete takes in the record of a request that counts.
 func (r *Recorder) complete(rec record, q *workload.Request) {
-	r.records.add(rec)
+	r.records.add(&rec)
 	r.tokens.add(&rec)
 	r.score.score(&rec, r.c.slo(q.Class))
-	r.completeBooks(&rec, q)
+	if r.booked {
+		r.completeBooks(&rec, q)
+	}
 }
 
 func (t *Tokens) add(rec *record) {

@@ -119,10 +119,10 @@ func identities(t *testing.T, rep Report) {
 func pooledGaps(t *testing.T, r *Recorder) {
 	t.Helper()
 	var want, count int64
-	for _, c := range r.records.chunks {
-		for _, rec := range c {
-			want += rec.e2el - rec.ttft
-			count += int64(rec.output) - 1
+	for k, c := range r.records.chunks {
+		for i := range r.records.in(k) {
+			want += c.e2el[i] - c.ttft[i]
+			count += int64(c.output[i]) - 1
 		}
 	}
 	if r.gaps.sum != want || r.gaps.count != count {

@@ -3,8 +3,8 @@ package metrics
 import (
 	"bufio"
 	"io"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/workload"
@@ -17,11 +17,10 @@ const ResultColumns = "status,reason,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemption
 // rows writes one line per request, in the order of arrival. A line waits until those before it have been written, so
 // memory grows with the requests in flight and those behind the oldest of them.
 type rows struct {
-	out     *bufio.Writer
-	pending []pendingRow // from number base on
-	written int          // how many of pending are already out
-	base    int
-	spare   [][]byte // lines that are out: room for others
+	out         *bufio.Writer
+	pending     []pendingRow // a ring of 2^k places, by the number of the row …
+	first, next int          // … for the rows from first on, before next
+	spare       [][]byte     // lines that are out: room for others
 
 	replicas bool // a last column names the replica
 	begun    bool // the header has been written
@@ -35,14 +34,11 @@ type pendingRow struct {
 }
 
 func newRows(w io.Writer) *rows {
-	return &rows{out: bufio.NewWriterSize(w, 1<<16)}
+	return &rows{out: bufio.NewWriterSize(w, 1<<14)}
 }
 
 // begin writes the header: by now it is known how many engines there are.
 func (rs *rows) begin() {
-	if rs.begun {
-		return
-	}
 	rs.begun = true
 	rs.out.WriteString(workload.RequestColumns + "," + ResultColumns)
 	if rs.replicas {
@@ -51,36 +47,58 @@ func (rs *rows) begin() {
 	rs.out.WriteByte('\n')
 }
 
+// at returns a pending row.
+func (rs *rows) at(row int) *pendingRow { return &rs.pending[row&(len(rs.pending)-1)] }
+
 // open makes room for a request's row and returns its number.
 func (rs *rows) open(r *workload.Request, replica string) int {
-	rs.begin()
-	rs.pending = append(rs.pending, pendingRow{request: r, replica: replica})
-	return rs.base + len(rs.pending) - 1
+	if rs.next-rs.first == len(rs.pending) {
+		rs.grow()
+	}
+	p := rs.at(rs.next)
+	p.request = r
+	if rs.replicas {
+		p.replica = replica
+	}
+	rs.next++
+	return rs.next - 1
+}
+
+// grow doubles the ring. The first row that is opened finds none.
+func (rs *rows) grow() {
+	old := *rs
+	rs.pending = make([]pendingRow, max(2*len(old.pending), 1<<6))
+	for row := rs.first; row < rs.next; row++ {
+		*rs.at(row) = *old.at(row)
+	}
+	if !rs.begun {
+		rs.begin()
+	}
 }
 
 // close completes a row and writes all that have nothing before them to wait for.
 func (rs *rows) close(row int, l *engine.Life) {
-	p := &rs.pending[row-rs.base]
-	if row == rs.base+rs.written { // nothing to wait for: no copy
-		b := appendResult(rs.request(rs.out.AvailableBuffer(), p.request), l)
-		rs.out.Write(rs.end(b, p))
-		rs.written++
-	} else {
-		p.line = rs.end(appendResult(rs.request(rs.blank(), p.request), l), p)
+	p := rs.at(row)
+	if row > rs.first {
+		p.line = rs.line(rs.blank(), p, l)
+		p.request = nil
+		return
 	}
+	rs.out.Write(rs.line(rs.out.AvailableBuffer(), p, l)) // nothing to wait for: no copy
 	p.request = nil
-	for rs.written < len(rs.pending) && rs.pending[rs.written].line != nil {
-		rs.out.Write(rs.pending[rs.written].line)
-		rs.spare = append(rs.spare, rs.pending[rs.written].line)
-		rs.pending[rs.written].line = nil
-		rs.written++
+	rs.first++
+	for rs.first < rs.next && rs.at(rs.first).line != nil {
+		p := rs.at(rs.first)
+		rs.out.Write(p.line)
+		rs.spare = append(rs.spare, p.line)
+		p.line = nil
+		rs.first++
 	}
-	if rs.written >= 1<<10 && 2*rs.written >= len(rs.pending) {
-		n := copy(rs.pending, rs.pending[rs.written:])
-		clear(rs.pending[n:])
-		rs.base += rs.written
-		rs.pending, rs.written = rs.pending[:n], 0
-	}
+}
+
+// line appends the row of a request that has ended.
+func (rs *rows) line(b []byte, p *pendingRow, l *engine.Life) []byte {
+	return rs.end(appendResult(append(workload.AppendRequest(b, p.request), ','), l), p)
 }
 
 // blank returns an empty line.
@@ -96,15 +114,16 @@ func (rs *rows) blank() []byte {
 
 // flush writes the rows that are left, and reports the first error of all writes.
 func (rs *rows) flush() error {
-	rs.begin()
-	for i := rs.written; i < len(rs.pending); i++ {
-		p := &rs.pending[i]
+	if !rs.begun {
+		rs.begin()
+	}
+	for ; rs.first < rs.next; rs.first++ {
+		p := rs.at(rs.first)
 		if p.request != nil {
-			p.line = rs.end(append(rs.request(nil, p.request), "unfinished,,,,,,,"...), p)
+			p.line = rs.end(append(workload.AppendRequest(nil, p.request), ",unfinished,,,,,,,"...), p)
 		}
 		rs.out.Write(p.line)
 	}
-	rs.written = len(rs.pending)
 	return rs.out.Flush()
 }
 
@@ -114,11 +133,6 @@ func (rs *rows) end(b []byte, p *pendingRow) []byte {
 		b = appendField(append(b, ','), p.replica)
 	}
 	return append(b, '\n')
-}
-
-// request appends the columns that describe what was asked.
-func (rs *rows) request(b []byte, r *workload.Request) []byte {
-	return append(workload.AppendRequest(b, r), ',')
 }
 
 // appendResult appends the columns of ResultColumns.
@@ -131,39 +145,33 @@ func appendResult(b []byte, l *engine.Life) []byte {
 	case workload.Aborted:
 		b = append(b, "aborted,"...)
 	}
-	b = append(appendField(b, l.Outcome.Reason), ',')
+	if l.Outcome.Reason != "" {
+		b = appendField(b, l.Outcome.Reason)
+	}
+	b = append(b, ',')
 	done := l.Outcome.Status == workload.Completed
 	if l.Started || l.Journey != nil && l.Emitted > 0 { // an answer of one token may come from the engine of its prompt
-		b = appendMillis(b, queued(l))
+		b = workload.AppendMillis(b, time.Duration(queued(l)))
 	}
 	b = append(b, ',')
 	if l.Emitted > 0 {
-		b = appendMillis(b, int64(l.First-l.Request.Arrival))
+		b = workload.AppendMillis(b, l.First.Sub(l.Request.Arrival))
 	}
 	b = append(b, ',')
 	if done && l.Emitted > 1 {
-		gaps := int64(l.Emitted - 1)
-		b = appendMillis(b, (int64(l.Last-l.First)+gaps/2)/gaps)
+		gaps := time.Duration(l.Emitted - 1)
+		b = workload.AppendMillis(b, (l.Last.Sub(l.First)+gaps/2)/gaps)
 	}
 	b = append(b, ',')
 	if done {
-		b = appendMillis(b, int64(l.Last-l.Request.Arrival))
+		b = workload.AppendMillis(b, l.Last.Sub(l.Request.Arrival))
 	}
 	b = append(b, ',')
 	if l.Seq == nil || l.Outcome.Status == workload.Rejected {
 		return append(b, ',')
 	}
-	b = append(strconv.AppendInt(b, int64(l.Seq.Preemptions), 10), ',')
-	return strconv.AppendInt(b, int64(l.Seq.Hit), 10)
-}
-
-// appendMillis appends ns ≥ 0 nanoseconds as milliseconds with six decimals.
-func appendMillis(b []byte, ns int64) []byte {
-	b = strconv.AppendInt(b, ns/1e6, 10)
-	point := len(b)
-	b = strconv.AppendInt(b, 1e6+ns%1e6, 10) // the digit before the decimals makes room for the point
-	b[point] = '.'
-	return b
+	b = append(workload.AppendInt(b, int64(l.Seq.Preemptions)), ',')
+	return workload.AppendInt(b, int64(l.Seq.Hit))
 }
 
 // appendField appends text as a CSV field; a row stays one line.

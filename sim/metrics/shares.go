@@ -13,9 +13,8 @@ type stories struct {
 
 // finish adds a completed request.
 func (s *stories) finish(st *stay, l *engine.Life, w *watch) {
-	own := w.r.journeys.finish(l, true)
 	if l.Journey != nil {
-		s.addJourney(st, l, own)
+		s.addJourney(st, l, w.r.journeys.finish(l, true))
 	} else {
 		s.addTTFT(st, l)
 	}
@@ -50,10 +49,15 @@ func (s *stories) addTTFT(st *stay, l *engine.Life) {
 func (s *stories) addTPOT(st *stay, l *engine.Life, w *watch) {
 	gaps := float64(l.Emitted - 1)
 	span := int64(l.Last - st.first.at)
-	d := w.sums.minus(&st.first.by)
+	var d split // field by field: no copies of it
+	for i := range d {
+		d[i] = w.sums[i] - st.first.by[i]
+	}
 	if st.preempted {
 		a := &w.absences[l.Slot]
-		d = d.minus(&a.gone)
+		for i := range d {
+			d[i] -= a.gone[i]
+		}
 		span -= a.span
 		s.preemption += float64(a.span) / gaps
 	}
@@ -63,8 +67,8 @@ func (s *stories) addTPOT(st *stay, l *engine.Life, w *watch) {
 	} else {
 		s.delivery += float64(span-t) / gaps
 	}
-	for i, v := range d {
-		s.between[i] += scale * float64(v) / gaps
+	for i := range d {
+		s.between[i] += scale * float64(d[i]) / gaps
 	}
 }
 

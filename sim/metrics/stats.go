@@ -9,12 +9,13 @@ import (
 // nsPerMs turns nanoseconds into the milliseconds of a report.
 const nsPerMs = 1e6
 
-// summarize sorts v (nanoseconds, ≥ 0) and describes it in milliseconds, with further percentiles if asked for.
-func summarize(v []float64, percentiles []float64) Stats {
+// summarize sorts v (nanoseconds, ≥ 0) and describes it in milliseconds, with further percentiles if asked for; spare is
+// room for as many values.
+func summarize(v, spare, percentiles []float64) Stats {
 	if len(v) == 0 {
 		return Stats{}
 	}
-	sortFloats(v)
+	sortFloats(v, spare)
 	mean, std := moments(v)
 	at := func(p float64) float64 { return percentile(v, p) / nsPerMs }
 	s := Stats{

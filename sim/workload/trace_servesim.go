@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/servesim/servesim/kvcache"
@@ -21,34 +20,20 @@ const RequestColumns = "id,arrival_s,prompt_tokens,output_tokens,max_tokens,prio
 // label:length with the label in hexadecimal, so that shared prefixes stay shared. The top bit of a label says that no
 // other request has it.
 func AppendRequest(b []byte, r *Request) []byte {
-	b = append(strconv.AppendInt(b, r.ID, 10), ',')
+	b = append(AppendInt(b, r.ID), ',')
 	b = append(AppendSeconds(b, time.Duration(r.Arrival)), ',')
 	for _, n := range [...]int32{r.Tokens, r.Output, r.MaxTokens, r.Priority, r.Class, r.Client, r.Session} {
-		b = append(strconv.AppendInt(b, int64(n), 10), ',')
+		b = append(AppendInt(b, int64(n)), ',')
 	}
 	b = append(AppendSeconds(b, r.Timeout), ',')
-	b = append(strconv.AppendUint(b, r.Answer, 16), ',')
+	b = append(appendHex(b, r.Answer), ',')
 	for i, run := range r.Prompt {
 		if i > 0 {
 			b = append(b, ' ')
 		}
-		b = append(strconv.AppendUint(b, run.Label, 16), ':')
-		b = strconv.AppendInt(b, int64(run.Len), 10)
+		b = append(appendHex(b, run.Label), ':')
+		b = AppendInt(b, int64(run.Len))
 	}
-	return b
-}
-
-// AppendSeconds appends d in seconds with nine decimals, so that no nanosecond is lost.
-func AppendSeconds(b []byte, d time.Duration) []byte {
-	n := uint64(d)
-	if d < 0 {
-		b = append(b, '-')
-		n = -n
-	}
-	b = strconv.AppendUint(b, n/1e9, 10)
-	point := len(b)
-	b = strconv.AppendUint(b, 1e9+n%1e9, 10) // the digit before the decimals makes room for the point
-	b[point] = '.'
 	return b
 }
 
