@@ -12,62 +12,108 @@ func (w *watch) coasted(steps []engine.Ran) {
 	for i := range steps {
 		pool.Held -= steps[i].Blocks // back to what it was when the first of them ended
 	}
-	n := 0
 	if w.census.present > 0 && steps[0].Start >= w.r.c.Warmup {
-		n = w.glide(steps, &pool)
+		for len(steps) > 0 {
+			n := w.glide(steps, &pool)
+			if n == 0 {
+				break
+			}
+			steps = steps[n:]
+		}
 	}
-	for _, s := range steps[n:] {
-		m := s.Members
-		w.decodes.Step = hardware.Step{Tokens: m, Seqs: m, Decodes: m, Sampled: m}
-		s.Plan = &w.decodes
-		w.take(&s, pool)
-		w.gap(s.Gap, m)
-		pool.Held += s.Blocks
-		w.planned(s.End, s.Plan)
+	for i := range steps {
+		w.tread(steps[i], &pool)
 	}
 }
 
-// glide is coasted for as many of the steps as were busy from end to end, which most are: what they took is all in their
-// cost. Sums of integers are kept until the last; floating-point sums take each step by itself, in order, for that decides
-// their last digits. It returns how many steps it took in.
-func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) (n int) {
-	u, held := &w.use, share(*pool)
+// tread is coasted for a single step.
+func (w *watch) tread(s engine.Ran, pool *kvcache.Usage) {
+	m := s.Members
+	w.decodes.Step = hardware.Step{Tokens: m, Seqs: m, Decodes: m, Sampled: m}
+	s.Plan = &w.decodes
+	w.take(&s, *pool)
+	w.gap(s.Gap, m)
+	pool.Held += s.Blocks
+	w.planned(s.End, s.Plan)
+}
+
+// glide is coasted for as many of the steps as are of one size and were busy from end to end, which most are: what they
+// took is all in their cost. It returns how many those are.
+func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) int {
 	var sum split
-	for n < len(steps) {
-		s := &steps[n]
-		cost := price(&s.Cost, s.Hidden)
-		if cost.total() != int64(s.Busy) {
-			break
-		}
-		n++
-		sum.add(&cost)
-		u.tokens += int64(s.Members)
-		u.peakRunning = max(u.peakRunning, s.Members)
-		u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, pool.Held)
-		u.running += float64(s.Members) * float64(s.End-s.Start)
-		u.held += held * float64(s.Busy)
-		u.device += float64(s.Cost.Device)
-		u.flops += s.Cost.FLOPs
-		u.bytes += s.Cost.Bytes
-		u.joules += s.Cost.Joules
-		w.tally.add(s.End, w.r.origin, s.Members)
-		if !w.r.perToken {
-			w.r.gaps.add(s.Gap, s.Members)
-		}
-		if s.Blocks > 0 {
-			pool.Held += s.Blocks
-			held = share(*pool)
-		}
-	}
+	n := sum.addEven(steps)
 	if n == 0 {
 		return 0
 	}
+	steps = steps[:n]
+	members, last := steps[0].Members, steps[n-1].End
+	u := &w.use
 	u.steps += int64(n)
+	u.tokens += int64(n * members)
+	u.peakRunning = max(u.peakRunning, members)
 	u.busy.add(&sum)
-	last := steps[n-1].End
+	u.glide(steps, pool)
 	w.sums.add(&sum)
 	w.sums[overhead] += int64(last-w.clock) - sum.total()
 	w.clock = last
 	w.stale = max(w.stale-n, 0)
+	if !w.r.perToken {
+		w.r.gaps.addEach(steps, members)
+	}
+	if last < w.tally.until {
+		w.tally.add(last, w.r.origin, n*members)
+		return n
+	}
+	for i := range steps {
+		w.tally.add(steps[i].End, w.r.origin, members)
+	}
 	return n
+}
+
+// addEven adds what steps took, up to the first that was not busy for just what it cost, or has not as many members as the
+// first. It returns how many it has added.
+func (s *split) addEven(steps []engine.Ran) (n int) {
+	var arithmetic, fetching, reading, talking, rest int64
+	for n < len(steps) {
+		r := &steps[n]
+		cost := newBill(&r.Cost, r.Hidden)
+		if cost.total != int64(r.Busy) || r.Members != steps[0].Members {
+			break
+		}
+		arithmetic += int64(cost.by.Compute)
+		fetching += int64(cost.by.Weights)
+		reading += int64(cost.by.KVRead)
+		talking += int64(cost.by.Network)
+		rest += cost.overhead()
+		n++
+	}
+	s.add(&split{compute: arithmetic, weights: fetching, kvRead: reading, network: talking, overhead: rest})
+	return n
+}
+
+// glide is whole for steps of one size. Sums of floating-point numbers take each step by itself, in order, for that decides
+// their last digits. The pool fills meanwhile, so that its peak is what the last step saw.
+func (u *usage) glide(steps []engine.Ran, pool *kvcache.Usage) {
+	size, held := float64(steps[0].Members), share(*pool)
+	running, area, device := u.running, u.held, u.device
+	flops, bytes, joules := u.flops, u.bytes, u.joules
+	for i := range steps {
+		r := &steps[i]
+		running += size * float64(r.End-r.Start)
+		area += held * float64(r.Busy)
+		device += float64(r.Cost.Device)
+		flops += r.Cost.FLOPs
+		bytes += r.Cost.Bytes
+		joules += r.Cost.Joules
+		if r.Blocks > 0 {
+			u.fills(pool.Held, held)
+			pool.Held += r.Blocks
+			held = share(*pool)
+		}
+	}
+	u.running, u.held, u.device = running, area, device
+	u.flops, u.bytes, u.joules = flops, bytes, joules
+	if steps[len(steps)-1].Blocks == 0 {
+		u.fills(pool.Held, held)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/bits"
 	"time"
+
+	"github.com/servesim/servesim/sim/engine"
 )
 
 const (
@@ -18,27 +20,57 @@ const (
 // gaps pools the times between consecutive tokens: exact, whatever the order in which they come, in all but the
 // quantiles, which are a histogram's.
 type gaps struct {
-	bins       bins
-	count, sum int64 // sum in nanoseconds
-	least      int64
-	largest    int64
-	squares    [2]uint64 // Σ gap², in 128 bits: high, low
+	bins           bins
+	count, sum     int64 // sum in nanoseconds
+	least, largest int64
+	squares        wide // Σ gap²
 }
 
-func newGaps() *gaps { return &gaps{bins: make(bins, binOf(longestGap)+1), least: math.MaxInt64} }
+func newGaps() *gaps {
+	return &gaps{bins: make(bins, binOf(longestGap)+1), least: math.MaxInt64, largest: math.MinInt64}
+}
 
 // add pools n gaps of equal length.
 func (g *gaps) add(gap time.Duration, n int) {
 	v, w := int64(gap), int64(n)
-	if g.count == 0 {
-		g.largest = v
-	}
 	g.least, g.largest = min(g.least, v), max(g.largest, v)
 	g.count += w
 	g.sum += v * w
-	g.square(uint64(v), uint64(w))
-	g.bins[binOf(min(max(v, 0), longestGap))] += w
+	g.squares = g.squares.plus(square(v).times(w))
+	g.bins[barOf(v)] += w
 }
+
+// addEach pools n gaps of each of some steps. Such gaps hardly differ, so that most often one bin takes them all.
+func (g *gaps) addEach(steps []engine.Ran, n int) {
+	least, largest, sum := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+	var squares wide
+	for i := range steps {
+		v := int64(steps[i].Gap)
+		if v < least {
+			least = v
+		}
+		if v > largest {
+			largest = v
+		}
+		sum += v
+		squares = squares.plus(square(v))
+	}
+	w := int64(n)
+	g.least, g.largest = min(g.least, least), max(g.largest, largest)
+	g.count += w * int64(len(steps))
+	g.sum += w * sum
+	g.squares = g.squares.plus(squares.times(w))
+	if bar := barOf(least); bar == barOf(largest) {
+		g.bins[bar] += w * int64(len(steps))
+		return
+	}
+	for i := range steps {
+		g.bins[barOf(int64(steps[i].Gap))] += w
+	}
+}
+
+// barOf returns the bin of a gap, whatever its length.
+func barOf(gap int64) int { return binOf(min(max(gap, 0), longestGap)) }
 
 // stats describes the gaps in milliseconds.
 func (g *gaps) stats(percentiles []float64) Stats {
@@ -55,19 +87,30 @@ func (g *gaps) stats(percentiles []float64) Stats {
 	}
 }
 
-// square adds n·v² to the sum of squares.
-func (g *gaps) square(v, n uint64) {
-	high, low := bits.Mul64(v, v)
-	over, low := bits.Mul64(low, n)
-	var carry uint64
-	g.squares[1], carry = bits.Add64(g.squares[1], low, 0)
-	g.squares[0], _ = bits.Add64(g.squares[0], high*n+over, carry)
+// A wide number has 128 bits.
+type wide struct{ high, low uint64 }
+
+// square returns v².
+func square(v int64) wide {
+	high, low := bits.Mul64(uint64(v), uint64(v))
+	return wide{high, low}
+}
+
+func (a wide) plus(b wide) wide {
+	low, carry := bits.Add64(a.low, b.low, 0)
+	high, _ := bits.Add64(a.high, b.high, carry)
+	return wide{high, low}
+}
+
+func (a wide) times(n int64) wide {
+	over, low := bits.Mul64(a.low, uint64(n))
+	return wide{a.high*uint64(n) + over, low}
 }
 
 // std returns the population's standard deviation in nanoseconds: √(n·Σg² − (Σg)²) / n, the difference taken exactly.
 func (g *gaps) std() float64 {
-	squares := new(big.Int).SetUint64(g.squares[0])
-	squares.Lsh(squares, 64).Add(squares, new(big.Int).SetUint64(g.squares[1]))
+	squares := new(big.Int).SetUint64(g.squares.high)
+	squares.Lsh(squares, 64).Add(squares, new(big.Int).SetUint64(g.squares.low))
 	sum := big.NewInt(g.sum)
 	spread := squares.Mul(squares, big.NewInt(g.count))
 	spread.Sub(spread, sum.Mul(sum, sum))

@@ -25,44 +25,44 @@ type usage struct {
 
 // A spell is a step as far as usage is concerned.
 type spell struct {
-	ran   *engine.Ran
-	cost  *split
-	total int64 // of cost
-	seqs  int
-	held  float64 // share of the pool
+	ran  *engine.Ran
+	cost bill
+	seqs int
+	held float64 // share of the pool
 }
 
 // A lateStep is a spell that outlives its step.
 type lateStep struct {
-	ran   engine.Ran
-	cost  split
-	total int64
-	seqs  int
-	held  float64
+	ran  engine.Ran
+	seqs int
+	held float64
 }
 
 func (l *lateStep) spell() spell {
-	return spell{ran: &l.ran, cost: &l.cost, total: l.total, seqs: l.seqs, held: l.held}
+	return spell{ran: &l.ran, cost: newBill(&l.ran.Cost, l.ran.Hidden), seqs: l.seqs, held: l.held}
 }
 
 // sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
-func (w *watch) sample(r *engine.Ran, pool kvcache.Usage, cost *split, total int64) {
+func (w *watch) sample(r *engine.Ran, pool kvcache.Usage, cost bill) {
 	warmup := w.r.c.Warmup
 	if r.End <= warmup && warmup > 0 {
 		return
 	}
 	u, step := &w.use, &r.Plan.Step
+	seqs, held := step.Seqs, share(pool)
 	u.steps++
 	u.tokens += int64(step.Tokens)
-	u.peakRunning = max(u.peakRunning, w.running(r))
-	held := share(pool)
-	u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, pool.Held)
-	if w.census.present+w.legs == 0 { // whether it is measured is known at the next arrival, or at the end
-		w.late = append(w.late, lateStep{ran: *r, cost: *cost, total: total, seqs: step.Seqs, held: held})
-		return
+	u.peakRunning = max(u.peakRunning, w.running(r, seqs))
+	u.fills(pool.Held, held)
+	switch {
+	case w.census.present+w.legs == 0: // whether it is measured is known at the next arrival, or at the end
+		w.late = append(w.late, lateStep{ran: *r, seqs: seqs, held: held})
+	case cost.total == int64(r.Busy) && warmup <= r.End.Add(-r.Busy):
+		u.whole(r, cost, float64(seqs), held)
+	default:
+		s := spell{ran: r, cost: cost, seqs: seqs, held: held}
+		u.take(&s, s.within(warmup, sim.Never))
 	}
-	s := spell{ran: r, cost: cost, total: total, seqs: step.Seqs, held: held}
-	u.take(&s, s.within(warmup, sim.Never))
 }
 
 // pool returns the state of the engine's KV pool; without one it is empty.
@@ -76,19 +76,24 @@ func (w *watch) pool() kvcache.Usage {
 // share returns which part of a pool sequences hold.
 func share(k kvcache.Usage) float64 { return ratio(float64(k.Held), float64(k.Total)) }
 
-// running returns the sequences in all steps that were under way when this one began: several where it passes several
-// pipeline stages.
-func (w *watch) running(r *engine.Ran) int {
-	if last := len(w.passing) - 1; last >= 0 && w.passing[last].end <= r.Start {
-		w.passing = w.passing[:0] // as always with one stage
+// running returns the sequences in all steps that were under way when this one, of so many, began: several where it passes
+// several pipeline stages.
+func (w *watch) running(r *engine.Ran, seqs int) int {
+	before := w.newest
+	w.newest = passing{r.End, seqs}
+	if before.end <= r.Start { // as always with one stage
+		return seqs
 	}
-	w.passing = slices.DeleteFunc(w.passing, func(p passing) bool { return p.end <= r.Start })
-	w.passing = append(w.passing, passing{r.End, r.Plan.Step.Seqs})
-	n := 0
+	return seqs + w.overlapping(r.Start, before)
+}
+
+// overlapping returns the sequences in older steps that were under way at an instant; before is the newest of them.
+func (w *watch) overlapping(start sim.Time, before passing) (seqs int) {
+	w.passing = slices.DeleteFunc(append(w.passing, before), func(p passing) bool { return p.end <= start })
 	for _, p := range w.passing {
-		n += p.seqs
+		seqs += p.seqs
 	}
-	return n
+	return seqs
 }
 
 // A passing is a step that later ones may overlap with.
@@ -116,15 +121,32 @@ func (s *spell) within(from, to sim.Time) float64 {
 	return ratio(float64(max(min(end, to)-max(start, from), 0)), float64(end-start))
 }
 
+// fills notes that sequences hold so many blocks, and so large a share, of a pool that never changes its size.
+func (u *usage) fills(blocks int, held float64) {
+	if blocks > u.peakHeld {
+		u.peakHeld, u.peak = blocks, held
+	}
+}
+
+// whole adds a step that was busy for just what it cost.
+func (u *usage) whole(r *engine.Ran, cost bill, size, held float64) {
+	cost.addTo(&u.busy)
+	u.running += size * float64(r.End-r.Start)
+	u.held += held * float64(r.Busy)
+	u.device += float64(r.Cost.Device)
+	u.flops += r.Cost.FLOPs
+	u.bytes += r.Cost.Bytes
+	u.joules += r.Cost.Joules
+}
+
 // take adds a part of a step to the sums over time.
 func (u *usage) take(s *spell, part float64) {
 	r := s.ran
 	busy := float64(r.Busy) * part
-	if busy < float64(s.total) {
-		less := s.cost.spread(int64(busy))
-		u.busy.add(&less)
+	if busy < float64(s.cost.total) {
+		s.cost.addPart(&u.busy, int64(busy))
 	} else {
-		u.busy.add(s.cost)
+		s.cost.addTo(&u.busy)
 	}
 	u.running += float64(s.seqs) * float64(r.End-r.Start) * part
 	u.held += s.held * busy

@@ -34,7 +34,8 @@ type watch struct {
 
 	legs    int // under way: parts of other engines' requests
 	use     usage
-	passing []passing          // steps that the newest may have overlapped with
+	newest  passing            // step
+	passing []passing          // older steps that it may have overlapped with
 	late    []lateStep         // steps that ended when nobody was left to wait for them
 	before  scheduler.Counters // the scheduler's totals when the warm-up was over
 	early   engine.Drafted     // drafts verified before the warm-up was over
