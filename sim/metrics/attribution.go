@@ -127,9 +127,13 @@ type stay struct {
 	arrived sim.Time
 	row     int // its place among the rows
 	own     prompting
-	first   waterline     // valid once emitted
-	lag     time.Duration // that its first token took to the client: of the next ones nothing better is known
+	marks
+	lag   time.Duration // that its first token took to the client: of the next ones nothing better is known; valid once emitted
+	first waterline     // likewise
+}
 
+// marks say how far a request has come.
+type marks struct {
 	started, emitted, present bool
 	away                      bool // it has lost its memory and has had no token since
 	preempted                 bool // it has an absence
@@ -148,15 +152,14 @@ type absence struct {
 	span int64     // … and for how long that was
 }
 
-// ran advances the engine's cumulative times by one step.
-func (w *watch) ran(r *engine.Ran) { w.take(r, w.pool()) }
-
-// take is ran, the pool being in this state as the step ends.
+// take advances the engine's cumulative times by one step, the pool being in this state as it ends.
 func (w *watch) take(r *engine.Ran, pool kvcache.Usage) {
 	cost, busy := newBill(&r.Cost, r.Hidden), int64(r.Busy)
 	w.sample(r, pool, cost)
 	if step := &r.Plan.Step; step.Seqs > step.Decodes {
 		w.mixed(r, cost)
+	} else if cost.total == busy {
+		cost.addTo(&w.sums)
 	} else {
 		cost.addPart(&w.sums, busy)
 	}

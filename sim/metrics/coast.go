@@ -6,7 +6,7 @@ import (
 	"github.com/servesim/servesim/sim/engine"
 )
 
-// coasted does what ran, gap and planned do for each of some steps that are nothing but decodes.
+// coasted does what the hooks for steps, gaps and plans do for each of some steps that are nothing but decodes.
 func (w *watch) coasted(steps []engine.Ran) {
 	pool := w.pool()
 	for i := range steps {
@@ -32,7 +32,10 @@ func (w *watch) tread(s engine.Ran, pool *kvcache.Usage) {
 	w.decodes.Step = hardware.Step{Tokens: m, Seqs: m, Decodes: m, Sampled: m}
 	s.Plan = &w.decodes
 	w.take(&s, *pool)
-	w.gap(s.Gap, m)
+	w.count(m)
+	if !w.r.perToken {
+		w.r.gaps.add(s.Gap, m)
+	}
 	pool.Held += s.Blocks
 	w.planned(s.End, s.Plan)
 }

@@ -52,17 +52,28 @@ func (w *watch) sample(r *engine.Ran, pool kvcache.Usage, cost bill) {
 	seqs, held := step.Seqs, share(pool)
 	u.steps++
 	u.tokens += int64(step.Tokens)
-	u.peakRunning = max(u.peakRunning, w.running(r, seqs))
-	u.fills(pool.Held, held)
-	switch {
-	case w.census.present+w.legs == 0: // whether it is measured is known at the next arrival, or at the end
-		w.late = append(w.late, lateStep{ran: *r, seqs: seqs, held: held})
-	case cost.total == int64(r.Busy) && warmup <= r.End.Add(-r.Busy):
-		u.whole(r, cost, float64(seqs), held)
-	default:
-		s := spell{ran: r, cost: cost, seqs: seqs, held: held}
-		u.take(&s, s.within(warmup, sim.Never))
+	running := seqs
+	if w.newest.end > r.Start { // it passes several pipeline stages
+		running += w.overlapping(r.Start)
 	}
+	w.newest = passing{r.End, seqs}
+	u.peakRunning = max(u.peakRunning, running)
+	u.fills(pool.Held, held)
+	if cost.total == int64(r.Busy) && warmup <= r.End.Add(-r.Busy) && w.census.present > 0 {
+		u.whole(r, cost, float64(seqs), held)
+		return
+	}
+	w.samplePart(&spell{ran: r, cost: cost, seqs: seqs, held: held})
+}
+
+// samplePart takes in a step of which perhaps not all counts. When nobody is left, whether it is measured is known at the next
+// arrival, or at the end.
+func (w *watch) samplePart(s *spell) {
+	if w.census.present+w.legs == 0 {
+		w.late = append(w.late, lateStep{ran: *s.ran, seqs: s.seqs, held: s.held})
+		return
+	}
+	w.use.take(s, s.within(w.r.c.Warmup, sim.Never))
 }
 
 // pool returns the state of the engine's KV pool; without one it is empty.
@@ -76,20 +87,9 @@ func (w *watch) pool() kvcache.Usage {
 // share returns which part of a pool sequences hold.
 func share(k kvcache.Usage) float64 { return ratio(float64(k.Held), float64(k.Total)) }
 
-// running returns the sequences in all steps that were under way when this one, of so many, began: several where it passes
-// several pipeline stages.
-func (w *watch) running(r *engine.Ran, seqs int) int {
-	before := w.newest
-	w.newest = passing{r.End, seqs}
-	if before.end <= r.Start { // as always with one stage
-		return seqs
-	}
-	return seqs + w.overlapping(r.Start, before)
-}
-
-// overlapping returns the sequences in older steps that were under way at an instant; before is the newest of them.
-func (w *watch) overlapping(start sim.Time, before passing) (seqs int) {
-	w.passing = slices.DeleteFunc(append(w.passing, before), func(p passing) bool { return p.end <= start })
+// overlapping returns the sequences in the steps that were still under way at an instant.
+func (w *watch) overlapping(start sim.Time) (seqs int) {
+	w.passing = slices.DeleteFunc(append(w.passing, w.newest), func(p passing) bool { return p.end <= start })
 	for _, p := range w.passing {
 		seqs += p.seqs
 	}

@@ -49,27 +49,37 @@ type watch struct {
 func (w *watch) hooks() engine.Hooks {
 	h := engine.Hooks{
 		Arrived: w.arrived, Admitted: w.admitted, Finished: w.finished,
-		FirstOut: w.firstOut, Gap: w.gap,
+		FirstOut: w.firstOut,
+		Gap: func(gap time.Duration, n int) {
+			w.count(n)
+			w.r.gaps.add(gap, n)
+		},
 		Preempted: func(_ sim.Time, l *engine.Life) { w.lose(l) },
 		Resumed:   func(_ sim.Time, l *engine.Life) { w.regain(l) },
 		Planned:   w.planned,
-		Ran:       w.ran,
+		Ran:       func(r *engine.Ran) { w.take(r, w.pool()) },
 		Coasted:   w.coasted,
 	}
 	if w.r.perToken {
 		h.TokenOut = w.token
+		h.Gap = func(_ time.Duration, n int) { w.count(n) }
 	}
 	return h
 }
 
 func (w *watch) planned(now sim.Time, p *scheduler.Plan) {
-	if !p.Empty() {
+	if len(p.Work)+p.Members > 0 {
 		w.flying++
 	}
 	if now < w.r.c.Warmup {
-		w.before = w.counters()
-		w.keepDrafts()
+		w.warmsUp()
 	}
+}
+
+// warmsUp notes where the totals stand, for what came before the end of the warm-up does not count.
+func (w *watch) warmsUp() {
+	w.before = w.counters()
+	w.keepDrafts()
 }
 
 // stay returns what is kept of a life.
@@ -90,7 +100,8 @@ func (w *watch) stayOf(s *scheduler.Seq) *stay {
 
 func (w *watch) arrived(now sim.Time, l *engine.Life) {
 	st := w.stay(l)
-	*st = stay{arrived: now, present: true, row: w.r.arrive(now, l, w)}
+	st.arrived, st.row, st.own = now, w.r.arrive(now, l, w), prompting{}
+	st.marks = marks{present: true}
 	if l.Seq != nil {
 		for int(l.Seq.ID) >= len(w.slots) {
 			w.slots = append(w.slots, -1)
@@ -113,15 +124,8 @@ func (w *watch) firstOut(now sim.Time, l *engine.Life) {
 	st := w.stay(l)
 	st.emitted = true
 	st.lag = l.First.Sub(now)
-	st.first = waterline{by: w.sums, at: l.First}
+	st.first.by, st.first.at = w.sums, l.First
 	w.count(1)
-}
-
-func (w *watch) gap(gap time.Duration, n int) {
-	w.count(n)
-	if !w.r.perToken {
-		w.r.gaps.add(gap, n)
-	}
 }
 
 // count counts n tokens of the newest step, unless they belong to the warm-up.
