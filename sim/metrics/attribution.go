@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/servesim/servesim/hardware"
-	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -152,10 +151,11 @@ type absence struct {
 	span int64     // … and for how long that was
 }
 
-// take advances the engine's cumulative times by one step, the pool being in this state as it ends.
-func (w *watch) take(r *engine.Ran, pool kvcache.Usage) {
+// take advances the engine's cumulative times by one step. As it ends, sequences hold so many blocks of the pool, and so large
+// a share of it.
+func (w *watch) take(r *engine.Ran, blocks int, held float64) {
 	cost, busy := newBill(&r.Cost, r.Hidden), int64(r.Busy)
-	w.sample(r, pool, cost)
+	w.sample(r, cost, blocks, held)
 	if step := &r.Plan.Step; step.Seqs > step.Decodes {
 		w.mixed(r, cost)
 	} else if cost.total == busy {
@@ -177,7 +177,7 @@ func (w *watch) take(r *engine.Ran, pool kvcache.Usage) {
 // mixed splits the busy time of a step with prefill chunks from the point of view of its decodes, and charges the owners
 // of the chunks with what the step took of theirs.
 func (w *watch) mixed(r *engine.Ran, cost bill) {
-	if p := r.Plan; p.Step.Seqs == p.Step.Decodes+1 {
+	if step := &r.Plan.Step; step.Seqs == step.Decodes+1 {
 		w.chunk(r, cost)
 	} else {
 		w.chunks(r, cost)
@@ -195,39 +195,43 @@ func (w *watch) mixed(r *engine.Ran, cost bill) {
 	w.sums[interference] += busy - kept
 }
 
-// chunk charges the owner of the only chunk in a step, and leaves the step without it in w.rest. The newest admissions
-// stand last, so that the search from behind passes few decodes.
+// chunk charges the owner of the only chunk of a step, and leaves the step without it in w.rest. The newest admissions stand
+// last, so that the search from behind passes few decodes.
 func (w *watch) chunk(r *engine.Ran, cost bill) {
+	tokens, samples := 0, 0
 	work := r.Plan.Work
 	for i := len(work) - 1; i >= 0; i-- {
 		if c := &work[i]; !c.Decode {
-			if st := w.promptOf(c.Seq); st != nil {
+			tokens, samples = int(c.Tokens), sampled(c)
+			if st := w.stayOf(c.Seq); st != nil && !st.emitted {
 				st.own.charge(r, cost.total, cost)
 			}
-			w.without(&r.Plan.Step, int(c.Tokens), sampled(c))
-			return
+			break
 		}
 	}
-	w.without(&r.Plan.Step, 0, 0)
+	w.without(&r.Plan.Step, tokens, samples)
 }
 
 // chunks is chunk for a step with several of them: each owner is charged with what the step would have taken without the
 // others.
 func (w *watch) chunks(r *engine.Ran, cost bill) {
-	step := &r.Plan.Step
-	own := w.own[:0]
-	tokens, samples := 0, 0
-	for i := len(r.Plan.Work) - 1; i >= 0 && len(own) < step.Seqs-step.Decodes; i-- {
-		if c := &r.Plan.Work[i]; !c.Decode {
+	work, step := r.Plan.Work, &r.Plan.Step
+	tokens, samples, first := 0, 0, len(work)
+	for left := step.Seqs - step.Decodes; left > 0 && first > 0; {
+		first--
+		if c := &work[first]; !c.Decode {
 			tokens += int(c.Tokens)
 			samples += sampled(c)
-			own = append(own, c)
+			left--
 		}
 	}
-	w.own = own
 	w.without(step, tokens, samples)
-	for _, c := range own {
-		if st := w.promptOf(c.Seq); st != nil {
+	for i := len(work) - 1; i >= first; i-- {
+		c := &work[i]
+		if c.Decode {
+			continue
+		}
+		if st := w.stayOf(c.Seq); st != nil && !st.emitted {
 			w.other = w.rest
 			w.other.AddChunk(int(c.Tokens), int(c.Past), c.Samples, w.e.Window)
 			st.own.charge(r, cost.total, w.priced(&w.other, r))
@@ -241,14 +245,6 @@ func sampled(c *scheduler.Work) int {
 		return 1
 	}
 	return 0
-}
-
-// promptOf returns what is kept of the life that a chunk belongs to, if the chunk is of its prompt, or nil.
-func (w *watch) promptOf(s *scheduler.Seq) *stay {
-	if st := w.stayOf(s); st != nil && !st.emitted {
-		return st
-	}
-	return nil
 }
 
 // charge adds a step to a request that computes a part of its prompt in it: total is what the step takes, alone what it

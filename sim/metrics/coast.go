@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim/engine"
@@ -8,10 +10,11 @@ import (
 
 // coasted does what the hooks for steps, gaps and plans do for each of some steps that are nothing but decodes.
 func (w *watch) coasted(steps []engine.Ran) {
-	pool := w.pool()
+	pool, blocks := w.pool(), 0
 	for i := range steps {
-		pool.Held -= steps[i].Blocks // back to what it was when the first of them ended
+		blocks += steps[i].Blocks
 	}
+	pool.Held -= blocks // back to what it was when the first of them ended
 	if w.census.present > 0 && steps[0].Start >= w.r.c.Warmup {
 		for len(steps) > 0 {
 			n := w.glide(steps, &pool)
@@ -31,7 +34,7 @@ func (w *watch) tread(s engine.Ran, pool *kvcache.Usage) {
 	m := s.Members
 	w.decodes.Step = hardware.Step{Tokens: m, Seqs: m, Decodes: m, Sampled: m}
 	s.Plan = &w.decodes
-	w.take(&s, *pool)
+	w.take(&s, pool.Held, share(*pool))
 	w.count(m)
 	if !w.r.perToken {
 		w.r.gaps.add(s.Gap, m)
@@ -43,12 +46,12 @@ func (w *watch) tread(s engine.Ran, pool *kvcache.Usage) {
 // glide is coasted for as many of the steps as are of one size and were busy from end to end, which most are: what they
 // took is all in their cost. It returns how many those are.
 func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) int {
-	var sum split
-	n := sum.addEven(steps)
+	n := even(steps)
 	if n == 0 {
 		return 0
 	}
 	steps = steps[:n]
+	sum := sumOf(steps)
 	members, last := steps[0].Members, steps[n-1].End
 	u := &w.use
 	u.steps += int64(n)
@@ -73,25 +76,34 @@ func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) int {
 	return n
 }
 
-// addEven adds what steps took, up to the first that was not busy for just what it cost, or has not as many members as the
-// first. It returns how many it has added.
-func (s *split) addEven(steps []engine.Ran) (n int) {
-	var arithmetic, fetching, reading, talking, rest int64
-	for n < len(steps) {
-		r := &steps[n]
-		cost := newBill(&r.Cost, r.Hidden)
-		if cost.total != int64(r.Busy) || r.Members != steps[0].Members {
-			break
+// even returns how many of the first steps are of one size and were busy for just what they cost.
+func even(steps []engine.Ran) int {
+	members := steps[0].Members
+	for i := range steps {
+		r := &steps[i]
+		if newBill(&r.Cost, r.Hidden).total != int64(r.Busy) || r.Members != members {
+			return i
 		}
-		arithmetic += int64(cost.by.Compute)
-		fetching += int64(cost.by.Weights)
-		reading += int64(cost.by.KVRead)
-		talking += int64(cost.by.Network)
-		rest += cost.overhead()
-		n++
 	}
-	s.add(&split{compute: arithmetic, weights: fetching, kvRead: reading, network: talking, overhead: rest})
-	return n
+	return len(steps)
+}
+
+// sumOf adds up what such steps took.
+func sumOf(steps []engine.Ran) split {
+	var all, arithmetic, streaming, reading, talking time.Duration
+	for i := range steps {
+		r := &steps[i]
+		all += r.Busy
+		arithmetic += r.Cost.By.Compute
+		streaming += r.Cost.By.Weights
+		reading += r.Cost.By.KVRead
+		talking += r.Cost.By.Network
+	}
+	rest := all - arithmetic - streaming - reading - talking
+	return split{
+		compute: int64(arithmetic), weights: int64(streaming), kvRead: int64(reading), network: int64(talking),
+		overhead: int64(rest),
+	}
 }
 
 // glide is whole for steps of one size. Sums of floating-point numbers take each step by itself, in order, for that decides

@@ -15,6 +15,10 @@ const (
 	longestGap = 1 << 45
 	// gapErrorPct is the bound on a quantile's error that follows from the width of the bins.
 	gapErrorPct = 0.1
+
+	// The squares of so many gaps, each shorter than a quarter of a second, add up within 64 bits.
+	shortGap  = 1 << 28
+	shortGaps = 1 << 7
 )
 
 // gaps pools the times between consecutive tokens: exact, whatever the order in which they come, in all but the
@@ -40,32 +44,33 @@ func (g *gaps) add(gap time.Duration, n int) {
 	g.bins[barOf(v)] += w
 }
 
-// addEach pools n gaps of each of some steps. Such gaps hardly differ, so that most often one bin takes them all.
+// addEach pools n gaps of each of some steps. Such gaps hardly differ: most often one bin takes them all.
 func (g *gaps) addEach(steps []engine.Ran, n int) {
-	least, largest, sum := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
-	var squares wide
+	least, largest := steps[0].Gap, steps[0].Gap
+	var sum, squares int64
 	for i := range steps {
-		v := int64(steps[i].Gap)
-		if v < least {
-			least = v
+		v := steps[i].Gap
+		least, largest = min(least, v), max(largest, v)
+		sum += int64(v)
+		squares += int64(v * v)
+	}
+	if least < 0 || largest >= shortGap || len(steps) > shortGaps {
+		for i := range steps {
+			g.add(steps[i].Gap, n)
 		}
-		if v > largest {
-			largest = v
-		}
-		sum += v
-		squares = squares.plus(square(v))
+		return
 	}
 	w := int64(n)
-	g.least, g.largest = min(g.least, least), max(g.largest, largest)
+	g.least, g.largest = min(g.least, int64(least)), max(g.largest, int64(largest))
 	g.count += w * int64(len(steps))
 	g.sum += w * sum
-	g.squares = g.squares.plus(squares.times(w))
-	if bar := barOf(least); bar == barOf(largest) {
-		g.bins[bar] += w * int64(len(steps))
+	g.squares = g.squares.plus(wide{0, uint64(squares)}.times(w))
+	if bin := binOf(int64(least)); bin == binOf(int64(largest)) {
+		g.bins[bin] += w * int64(len(steps))
 		return
 	}
 	for i := range steps {
-		g.bins[barOf(int64(steps[i].Gap))] += w
+		g.bins[binOf(int64(steps[i].Gap))] += w
 	}
 }
 

@@ -43,27 +43,26 @@ func (l *lateStep) spell() spell {
 }
 
 // sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
-func (w *watch) sample(r *engine.Ran, pool kvcache.Usage, cost bill) {
+func (w *watch) sample(r *engine.Ran, cost bill, blocks int, held float64) {
 	warmup := w.r.c.Warmup
 	if r.End <= warmup && warmup > 0 {
 		return
 	}
 	u, step := &w.use, &r.Plan.Step
-	seqs, held := step.Seqs, share(pool)
+	seqs, running := step.Seqs, step.Seqs
 	u.steps++
 	u.tokens += int64(step.Tokens)
-	running := seqs
 	if w.newest.end > r.Start { // it passes several pipeline stages
 		running += w.overlapping(r.Start)
 	}
 	w.newest = passing{r.End, seqs}
 	u.peakRunning = max(u.peakRunning, running)
-	u.fills(pool.Held, held)
+	u.fills(blocks, held)
 	if cost.total == int64(r.Busy) && warmup <= r.End.Add(-r.Busy) && w.census.present > 0 {
 		u.whole(r, cost, float64(seqs), held)
-		return
+	} else {
+		w.samplePart(&spell{ran: r, cost: cost, seqs: seqs, held: held})
 	}
-	w.samplePart(&spell{ran: r, cost: cost, seqs: seqs, held: held})
 }
 
 // samplePart takes in a step of which perhaps not all counts. When nobody is left, whether it is measured is known at the next
@@ -107,7 +106,7 @@ func (w *watch) settle() {
 	if len(w.late) == 0 {
 		return
 	}
-	w.use = w.sum(sim.Never)
+	w.sumLate(&w.use, sim.Never)
 	w.late = w.late[:0]
 }
 
@@ -176,11 +175,16 @@ func (w *watch) used(end sim.Time) used {
 // sum adds up what lies before end.
 func (w *watch) sum(end sim.Time) usage {
 	u := w.use
+	w.sumLate(&u, end)
+	return u
+}
+
+// sumLate adds to u what lies before end of the steps that ended when nobody was left.
+func (w *watch) sumLate(u *usage, end sim.Time) {
 	for i := range w.late {
 		s := w.late[i].spell()
 		u.take(&s, s.within(w.r.c.Warmup, end))
 	}
-	return u
 }
 
 // counters returns the scheduler's totals, if the engine has any to offer.

@@ -22,7 +22,6 @@ type watch struct {
 
 	clock sim.Time // end of the newest step
 	sums  split    // where the time until clock went, as a decoding request sees it
-	own   []*scheduler.Work
 
 	filler      hardware.Filler // Engine.Cost, if it can price in place
 	rest, other hardware.Step   // scratch of mixed
@@ -57,8 +56,11 @@ func (w *watch) hooks() engine.Hooks {
 		Preempted: func(_ sim.Time, l *engine.Life) { w.lose(l) },
 		Resumed:   func(_ sim.Time, l *engine.Life) { w.regain(l) },
 		Planned:   w.planned,
-		Ran:       func(r *engine.Ran) { w.take(r, w.pool()) },
-		Coasted:   w.coasted,
+		Ran: func(r *engine.Ran) {
+			pool := w.pool()
+			w.take(r, pool.Held, share(pool))
+		},
+		Coasted: w.coasted,
 	}
 	if w.r.perToken {
 		h.TokenOut = w.token
@@ -84,10 +86,16 @@ func (w *watch) warmsUp() {
 
 // stay returns what is kept of a life.
 func (w *watch) stay(l *engine.Life) *stay {
+	if int(l.Slot) >= len(w.stays) {
+		w.makeRoom(l)
+	}
+	return &w.stays[l.Slot]
+}
+
+func (w *watch) makeRoom(l *engine.Life) {
 	for int(l.Slot) >= len(w.stays) {
 		w.stays = append(w.stays, stay{})
 	}
-	return &w.stays[l.Slot]
 }
 
 // stayOf returns what is kept of the life that a sequence belongs to, or nil.
