@@ -106,8 +106,8 @@ func sumOf(steps []engine.Ran) split {
 	}
 }
 
-// glide is whole for steps of one size. Sums of floating-point numbers take each step by itself, in order, for that decides
-// their last digits. The pool fills meanwhile, so that its peak is what the last step saw.
+// glide adds steps of one size to the sums over time. Those of floating-point numbers take each step by itself, in order, for
+// that decides their last digits. The pool fills meanwhile, so that its peak is what the last step saw.
 func (u *usage) glide(steps []engine.Ran, pool *kvcache.Usage) {
 	size, held := float64(steps[0].Members), share(*pool)
 	running, area, device := u.running, u.held, u.device

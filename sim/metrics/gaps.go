@@ -41,7 +41,7 @@ func (g *gaps) add(gap time.Duration, n int) {
 	g.count += w
 	g.sum += v * w
 	g.squares = g.squares.plus(square(v).times(w))
-	g.bins[barOf(v)] += w
+	g.bins[g.binOf(v)] += w
 }
 
 // addEach pools n gaps of each of some steps. Such gaps hardly differ: most often one bin takes them all.
@@ -74,8 +74,16 @@ func (g *gaps) addEach(steps []engine.Ran, n int) {
 	}
 }
 
-// barOf returns the bin of a gap, whatever its length.
-func barOf(gap int64) int { return binOf(min(max(gap, 0), longestGap)) }
+// binOf returns the bin of a gap, whatever its length.
+func (g *gaps) binOf(gap int64) int {
+	if bin := binOf(gap); uint(bin) < uint(len(g.bins)) {
+		return bin
+	}
+	if gap < 0 {
+		return 0
+	}
+	return len(g.bins) - 1
+}
 
 // stats describes the gaps in milliseconds.
 func (g *gaps) stats(percentiles []float64) Stats {

@@ -58,11 +58,18 @@ func (w *watch) sample(r *engine.Ran, cost bill, blocks int, held float64) {
 	w.newest = passing{r.End, seqs}
 	u.peakRunning = max(u.peakRunning, running)
 	u.fills(blocks, held)
+	// Most steps were busy for just what they cost, and count as a whole.
 	if cost.total == int64(r.Busy) && warmup <= r.End.Add(-r.Busy) && w.census.present > 0 {
-		u.whole(r, cost, float64(seqs), held)
-	} else {
-		w.samplePart(&spell{ran: r, cost: cost, seqs: seqs, held: held})
+		cost.addTo(&u.busy)
+		u.running += float64(seqs) * float64(r.End-r.Start)
+		u.held += held * float64(r.Busy)
+		u.device += float64(r.Cost.Device)
+		u.flops += r.Cost.FLOPs
+		u.bytes += r.Cost.Bytes
+		u.joules += r.Cost.Joules
+		return
 	}
+	w.samplePart(&spell{ran: r, cost: cost, seqs: seqs, held: held})
 }
 
 // samplePart takes in a step of which perhaps not all counts. When nobody is left, whether it is measured is known at the next
@@ -125,17 +132,6 @@ func (u *usage) fills(blocks int, held float64) {
 	if blocks > u.peakHeld {
 		u.peakHeld, u.peak = blocks, held
 	}
-}
-
-// whole adds a step that was busy for just what it cost.
-func (u *usage) whole(r *engine.Ran, cost bill, size, held float64) {
-	cost.addTo(&u.busy)
-	u.running += size * float64(r.End-r.Start)
-	u.held += held * float64(r.Busy)
-	u.device += float64(r.Cost.Device)
-	u.flops += r.Cost.FLOPs
-	u.bytes += r.Cost.Bytes
-	u.joules += r.Cost.Joules
 }
 
 // take adds a part of a step to the sums over time.

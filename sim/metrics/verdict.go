@@ -95,14 +95,15 @@ func (q *line) giveUp() {
 	}
 }
 
-// A series keeps what arrivals saw, in bounded memory: neighbouring means are merged whenever it is full.
+// A series keeps what arrivals saw, in bounded memory: neighbouring means are merged whenever there are seriesMost.
 type series struct {
-	means [512]float64
-	n     int // means that are complete
+	means []float64
 	width int // arrivals in each; 0 means 1
 	sum   int // of the mean under way
 	count int
 }
+
+const seriesMost = 512
 
 func (s *series) sample(v int) {
 	s.sum += v
@@ -114,21 +115,23 @@ func (s *series) sample(v int) {
 // complete closes the mean under way.
 func (s *series) complete() {
 	s.width = max(s.width, 1)
-	s.means[s.n] = float64(s.sum) / float64(s.width)
+	s.means = append(s.means, float64(s.sum)/float64(s.width))
 	s.sum, s.count = 0, 0
-	if s.n++; s.n < len(s.means) {
+	if len(s.means) < seriesMost {
 		return
 	}
-	s.n /= 2
-	for i := range s.n {
-		s.means[i] = (s.means[2*i] + s.means[2*i+1]) / 2
+	half := s.means[:seriesMost/2]
+	for i := range half {
+		half[i] = (s.means[2*i] + s.means[2*i+1]) / 2
 	}
+	s.means = half
 	s.width *= 2
 }
 
 // mean averages what the arrivals between two fractions of all saw.
 func (s *series) mean(from, to float64) float64 {
-	a, b := int(from*float64(s.n)), int(math.Ceil(to*float64(s.n)))
+	n := float64(len(s.means))
+	a, b := int(from*n), int(math.Ceil(to*n))
 	var sum float64
 	for _, v := range s.means[a:b] {
 		sum += v
@@ -147,7 +150,7 @@ const local = 1000
 // the queue as it would have been if nobody had given up: impatience keeps a queue short, but serves nobody.
 func (q *line) growing() bool {
 	end, middle := q.without.mean(7./8, 1), q.without.mean(1./2, 5./8)
-	return q.without.n >= 16 && end > chance(q.seen) && end > 1.2*middle
+	return len(q.without.means) >= 16 && end > chance(q.seen) && end > 1.2*middle
 }
 
 // verdict judges the run by its queue, and says what the queue cannot show.

@@ -10,38 +10,37 @@ import (
 	"github.com/servesim/servesim/sim/workload"
 )
 
-// A watch follows one engine.
+// A watch follows one engine. What every step and every request touch stands together.
 type watch struct {
 	r *Recorder
-	e Engine
 
-	stays    []stay    // by Life.Slot
-	absences []absence // by Life.Slot; of those with stay.preempted
-	spoken   []speech  // by Life.Slot; kept per token only
-	slots    []int32   // Life.Slot by sequence ID
+	clock  sim.Time // end of the newest step
+	sums   split    // where the time until clock went, as a decoding request sees it
+	use    usage
+	newest passing // step
+	flying int     // plans in flight
+	stale  int     // steps to come that were in flight when a request lost its memory
+	census census
+	legs   int // under way: parts of other engines' requests
+	tally  tally
 
-	clock sim.Time // end of the newest step
-	sums  split    // where the time until clock went, as a decoding request sees it
+	stays []stay  // by Life.Slot
+	slots []int32 // Life.Slot by sequence ID
 
-	filler      hardware.Filler // Engine.Cost, if it can price in place
-	rest, other hardware.Step   // scratch of mixed
-	cost        hardware.Cost   // scratch of priced
-	decodes     scheduler.Plan  // scratch of coasted
+	filler hardware.Filler // Engine.Cost, if it can price in place
+	rest   hardware.Step   // scratch of mixed
+	cost   hardware.Cost   // scratch of priced
 
-	flying int // plans in flight
-	stale  int // steps to come that were in flight when a request lost its memory
-
-	legs    int // under way: parts of other engines' requests
-	use     usage
-	newest  passing            // step
-	passing []passing          // older steps that it may have overlapped with
-	late    []lateStep         // steps that ended when nobody was left to wait for them
-	before  scheduler.Counters // the scheduler's totals when the warm-up was over
-	early   engine.Drafted     // drafts verified before the warm-up was over
-	tally   tally
-	census  census
-
-	requests int // that have arrived here
+	e        Engine
+	requests int                // that have arrived here
+	absences []absence          // by Life.Slot; of those with stay.preempted
+	spoken   []speech           // by Life.Slot; kept per token only
+	other    hardware.Step      // scratch of chunks
+	decodes  scheduler.Plan     // scratch of coasted
+	passing  []passing          // older steps that the newest may have overlapped with
+	late     []lateStep         // steps that ended when nobody was left to wait for them
+	before   scheduler.Counters // the scheduler's totals when the warm-up was over
+	early    engine.Drafted     // drafts verified before the warm-up was over
 }
 
 // hooks are what the engine calls.
