@@ -106,7 +106,7 @@ func (f *fleet) replica(g *group, i int) (*cluster.Replica, error) {
 		Predict: f.predict, InFlight: x.inFlight(), Async: x.Limits.AsyncScheduling, Stages: x.Deployment.PP,
 		MaxModelLen: x.Deployment.MaxModelLen, Blocks: x.Memory.Blocks - 1, BlockSize: x.Deployment.BlockSize,
 		Need:     func(tokens int) int { return cache.Need(kvcache.Hit{}, x.room(tokens)) },
-		Shared:   func() int64 { return int64(cache.Again() * x.Deployment.BlockSize) },
+		Shared:   shared(cache, x.Deployment.BlockSize),
 		Frontend: x.frontend(), Host: x.host(far), Hooks: hooks, Check: o.Check, Acceptance: x.accepts,
 	}
 	if f.halves != nil {
@@ -128,8 +128,25 @@ func (x *Experiment) watched(r *cluster.Replica) metrics.Engine {
 		Blocks:      (x.Memory.Blocks - 1) * ranks, BlockSize: d.BlockSize, Ingress: x.Scenario.Frontend.Latency,
 		BytesPerToken: float64(d.Model.KVBytesPerToken(d.KV)), BlockBytes: x.Memory.BlockBytes / int64(ranks),
 		Drafted: x.drafted(func() engine.Drafted { return r.Engine.Drafted() }),
-		Usage:   r.Cache.Usage, Counters: func() scheduler.Counters { return r.Scheduler.Counters() },
+		Usage:   usage(r.Cache), Counters: func() scheduler.Counters { return r.Scheduler.Counters() },
 	}
+}
+
+// shared returns a function that says how many tokens sequences share in a cache. It is asked at every step: of a plain pool,
+// as most are, directly.
+func shared(cache Memory, blockSize int) func() int64 {
+	if pool, plain := cache.(*kvcache.Pool); plain {
+		return func() int64 { return int64(pool.Again() * blockSize) }
+	}
+	return func() int64 { return int64(cache.Again() * blockSize) }
+}
+
+// usage returns the function that says what a cache holds, likewise.
+func usage(cache kvcache.Cache) func() kvcache.Usage {
+	if pool, plain := cache.(*kvcache.Pool); plain {
+		return pool.Usage
+	}
+	return cache.Usage
 }
 
 // err reports why an engine stopped, or what the router lost.

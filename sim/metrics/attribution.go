@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/servesim/servesim/hardware"
-	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/scheduler"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
@@ -26,9 +25,12 @@ const (
 type split [causes]int64
 
 func (s *split) add(t *split) {
-	for i := range s {
-		s[i] += t[i]
-	}
+	s[compute] += t[compute]
+	s[weights] += t[weights]
+	s[kvRead] += t[kvRead]
+	s[network] += t[network]
+	s[overhead] += t[overhead]
+	s[interference] += t[interference]
 }
 
 func (s *split) minus(t *split) split {
@@ -43,14 +45,46 @@ func (s *split) total() int64 {
 	return s[compute] + s[weights] + s[kvRead] + s[network] + s[overhead] + s[interference]
 }
 
-// price splits what a step takes on one pipeline stage: the device's causes, with the host time that nothing hides under
-// overhead.
-func price(c *hardware.Cost, hidden time.Duration) split {
-	host := c.Exposed + max(c.Host-hidden, 0)
-	return split{
-		compute: int64(c.By.Compute), weights: int64(c.By.Weights), kvRead: int64(c.By.KVRead), network: int64(c.By.Network),
-		overhead: int64(c.By.Overhead + host),
+// A bill is what a step takes on one pipeline stage, in nanoseconds: the device's causes, with the host time that nothing
+// hides added to their overhead.
+type bill struct {
+	by    *hardware.Causes
+	host  int64
+	total int64
+}
+
+func newBill(c *hardware.Cost, hidden time.Duration) bill {
+	by, host := &c.By, c.Exposed+max(c.Host-hidden, 0)
+	return bill{by: by, host: int64(host), total: int64(by.Compute + by.Weights + by.KVRead + by.Network + by.Overhead + host)}
+}
+
+// overhead returns what neither arithmetic, nor memory, nor network explains.
+func (b bill) overhead() int64 { return int64(b.by.Overhead) + b.host }
+
+// split returns the bill as a split.
+func (b bill) split() (s split) {
+	b.addTo(&s)
+	return s
+}
+
+// addTo adds all of the bill to a split.
+func (b bill) addTo(s *split) {
+	s[compute] += int64(b.by.Compute)
+	s[weights] += int64(b.by.Weights)
+	s[kvRead] += int64(b.by.KVRead)
+	s[network] += int64(b.by.Network)
+	s[overhead] += b.overhead()
+}
+
+// addPart adds ns nanoseconds to a split, in the proportions of the bill.
+func (b bill) addPart(s *split, ns int64) {
+	if ns == b.total {
+		b.addTo(s)
+		return
 	}
+	all := b.split()
+	part := all.spread(ns)
+	s.add(&part)
 }
 
 // spread splits ns nanoseconds in the proportions of s, to the nanosecond: overhead takes what rounding leaves.
@@ -92,9 +126,13 @@ type stay struct {
 	arrived sim.Time
 	row     int // its place among the rows
 	own     prompting
-	first   waterline     // valid once emitted
-	lag     time.Duration // that its first token took to the client: of the next ones nothing better is known
+	marks
+	lag   time.Duration // that its first token took to the client: of the next ones nothing better is known; valid once emitted
+	first waterline     // likewise
+}
 
+// marks say how far a request has come.
+type marks struct {
 	started, emitted, present bool
 	away                      bool // it has lost its memory and has had no token since
 	preempted                 bool // it has an absence
@@ -113,23 +151,19 @@ type absence struct {
 	span int64     // … and for how long that was
 }
 
-// ran advances the engine's cumulative times by one step.
-func (w *watch) ran(r *engine.Ran) { w.take(r, w.pool()) }
-
-// take is ran, the pool being in this state as the step ends.
-func (w *watch) take(r *engine.Ran, pool kvcache.Usage) {
-	step := &r.Plan.Step
-	cost := price(&r.Cost, r.Hidden)
-	total := cost.total()
-	w.sample(r, pool, &cost, total)
-	busy := cost
-	if chunks := step.Seqs - step.Decodes; chunks > 0 {
-		busy = w.mixed(r, &cost, chunks)
-	} else if total != int64(r.Busy) {
-		busy = cost.spread(int64(r.Busy))
+// take advances the engine's cumulative times by one step. As it ends, sequences hold so many blocks of the pool, and so large
+// a share of it.
+func (w *watch) take(r *engine.Ran, blocks int, held float64) {
+	cost, busy := newBill(&r.Cost, r.Hidden), int64(r.Busy)
+	w.sample(r, cost, blocks, held)
+	if step := &r.Plan.Step; step.Seqs > step.Decodes {
+		w.mixed(r, cost)
+	} else if cost.total == busy {
+		cost.addTo(&w.sums)
+	} else {
+		cost.addPart(&w.sums, busy)
 	}
-	busy[overhead] += int64(r.End-w.clock) - int64(r.Busy) // idle: a request that waits through it waits for the host
-	w.sums.add(&busy)
+	w.sums[overhead] += int64(r.End-w.clock) - busy // idle: a request that waits through it waits for the host
 	w.clock = r.End
 	if w.flying > 0 {
 		w.flying--
@@ -142,93 +176,124 @@ func (w *watch) take(r *engine.Ran, pool kvcache.Usage) {
 
 // mixed splits the busy time of a step with prefill chunks from the point of view of its decodes, and charges the owners
 // of the chunks with what the step took of theirs.
-func (w *watch) mixed(r *engine.Ran, cost *split, chunks int) split {
-	own := w.chunks(r.Plan, chunks)
-	total, busy := cost.total(), int64(r.Busy)
-	for _, c := range own {
-		st := w.stayOf(c.Seq)
-		if st == nil || st.emitted {
-			continue
-		}
-		if chunks == 1 {
-			st.own.charge(r, total, cost)
-			continue
-		}
-		w.other = w.rest
-		w.other.AddChunk(int(c.Tokens), int(c.Past), c.Samples, w.e.Window)
-		alone := w.priced(&w.other, r)
-		st.own.charge(r, total, &alone)
+func (w *watch) mixed(r *engine.Ran, cost bill) {
+	if step := &r.Plan.Step; step.Seqs == step.Decodes+1 {
+		w.chunk(r, cost)
+	} else {
+		w.chunks(r, cost)
 	}
+	busy := int64(r.Busy)
 	if r.Plan.Step.Decodes == 0 {
-		return split{interference: busy}
+		w.sums[interference] += busy
+		return
 	}
-	base := w.priced(&w.rest, r)
-	if base.total() >= total {
-		return base.spread(busy)
+	base, kept := w.priced(&w.rest, r), busy
+	if base.total < cost.total {
+		kept = portion(busy, base.total, cost.total)
 	}
-	kept := portion(busy, base.total(), total)
-	out := base.spread(kept)
-	out[interference] = busy - kept
-	return out
+	base.addPart(&w.sums, kept)
+	w.sums[interference] += busy - kept
+}
+
+// chunk charges the owner of the only chunk of a step, and leaves the step without it in w.rest. The newest admissions stand
+// last, so that the search from behind passes few decodes.
+func (w *watch) chunk(r *engine.Ran, cost bill) {
+	tokens, samples := 0, 0
+	work := r.Plan.Work
+	for i := len(work) - 1; i >= 0; i-- {
+		if c := &work[i]; !c.Decode {
+			tokens, samples = int(c.Tokens), sampled(c)
+			if st := w.stayOf(c.Seq); st != nil && !st.emitted {
+				st.own.charge(r, cost.total, cost)
+			}
+			break
+		}
+	}
+	w.without(&r.Plan.Step, tokens, samples)
+}
+
+// chunks is chunk for a step with several of them: each owner is charged with what the step would have taken without the
+// others.
+func (w *watch) chunks(r *engine.Ran, cost bill) {
+	work, step := r.Plan.Work, &r.Plan.Step
+	tokens, samples, first := 0, 0, len(work)
+	for left := step.Seqs - step.Decodes; left > 0 && first > 0; {
+		first--
+		if c := &work[first]; !c.Decode {
+			tokens += int(c.Tokens)
+			samples += sampled(c)
+			left--
+		}
+	}
+	w.without(step, tokens, samples)
+	for i := len(work) - 1; i >= first; i-- {
+		c := &work[i]
+		if c.Decode {
+			continue
+		}
+		if st := w.stayOf(c.Seq); st != nil && !st.emitted {
+			w.other = w.rest
+			w.other.AddChunk(int(c.Tokens), int(c.Past), c.Samples, w.e.Window)
+			st.own.charge(r, cost.total, w.priced(&w.other, r))
+		}
+	}
+}
+
+// sampled returns how many rows of a chunk pass the LM head.
+func sampled(c *scheduler.Work) int {
+	if c.Samples {
+		return 1
+	}
+	return 0
 }
 
 // charge adds a step to a request that computes a part of its prompt in it: total is what the step takes, alone what it
 // would take without the prefill tokens of others.
-func (p *prompting) charge(r *engine.Ran, total int64, alone *split) {
+func (p *prompting) charge(r *engine.Ran, total int64, alone bill) {
 	span := int64(r.End - max(r.Start, p.end)) // pipelined chunks of one prompt overlap
 	p.end = r.End
 	kept := span
-	if t := alone.total(); t < total {
-		kept = portion(span, t, total)
+	if alone.total < total {
+		kept = portion(span, alone.total, total)
 	}
-	split := alone.spread(kept)
-	burden := split[overhead]
+	burden := alone.overhead()
+	if kept != alone.total {
+		all := alone.split()
+		burden = all.spread(kept)[overhead]
+	}
 	p.prefill += kept - burden
 	p.burdens += burden
 	p.interference += span - kept
 }
 
-// chunks finds the chunks of a plan, and leaves the step without them in w.rest. The newest admissions stand last, so that
-// the search from behind passes few decodes.
-func (w *watch) chunks(p *scheduler.Plan, n int) []*scheduler.Work {
-	own := w.own[:0]
-	tokens, sampled := 0, 0
-	for i := len(p.Work) - 1; i >= 0 && len(own) < n; i-- {
-		if c := &p.Work[i]; !c.Decode {
-			tokens += int(c.Tokens)
-			if c.Samples {
-				sampled++
-			}
-			own = append(own, c)
-		}
+// without leaves in w.rest what remains of a step without its chunks, which have so many tokens and samples. Of the other
+// fields of w.rest none is ever set.
+func (w *watch) without(s *hardware.Step, tokens, samples int) {
+	n, t := s.Decodes, &w.rest
+	if n == 0 {
+		*t = hardware.Step{}
+		return
 	}
-	w.own = own
-	s := &p.Step
-	w.rest = hardware.Step{}
-	if n := s.Decodes; n > 0 {
-		w.rest = hardware.Step{
-			Tokens: max(s.Tokens-tokens, n), Seqs: n, Decodes: n, Sampled: max(s.Sampled-sampled, 0),
-			KVRead: s.KVRead, KVShared: s.KVShared, WindowKVRead: s.WindowKVRead, Draft: s.Draft,
-		}
-	}
-	return own
+	t.Tokens, t.Seqs, t.Decodes, t.Sampled = max(s.Tokens-tokens, n), n, n, max(s.Sampled-samples, 0)
+	t.KVRead, t.KVShared, t.WindowKVRead = s.KVRead, s.KVShared, s.WindowKVRead
+	t.Draft = s.Draft
 }
 
 // priced asks the cost model what another step would have taken in the place of r; host time hides behind the device if
 // it did in r.
-func (w *watch) priced(s *hardware.Step, r *engine.Ran) split {
+func (w *watch) priced(s *hardware.Step, r *engine.Ran) bill {
 	switch {
 	case w.filler != nil:
 		w.filler.Fill(&w.cost, s)
 	case w.e.Cost != nil:
 		w.cost = w.e.Cost.Cost(*s)
 	default:
-		return price(&r.Cost, r.Hidden)
+		return newBill(&r.Cost, r.Hidden)
 	}
 	if r.Hidden > 0 {
-		return price(&w.cost, min(w.cost.Host, w.cost.Device))
+		return newBill(&w.cost, min(w.cost.Host, w.cost.Device))
 	}
-	return price(&w.cost, 0)
+	return newBill(&w.cost, 0)
 }
 
 // lose marks that a request has lost its memory. A token that is still in flight then moves the mark: see recover.

@@ -11,8 +11,8 @@ const binBits = 11
 
 // binOf returns the bin of a value.
 func binOf(v int64) int {
-	shift := bits.Len64(uint64(v)|(1<<binBits-1)) - binBits
-	return shift<<(binBits-1) + int(v>>shift)
+	shift := uint(bits.Len64(uint64(v)|(1<<binBits-1))-binBits) & 63
+	return int(shift<<(binBits-1)) + int(v>>shift)
 }
 
 // binAt returns the least and the largest value of a bin.

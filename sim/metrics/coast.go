@@ -1,73 +1,134 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim/engine"
 )
 
-// coasted does what ran, gap and planned do for each of some steps that are nothing but decodes.
+// coasted does what the hooks for steps, gaps and plans do for each of some steps that are nothing but decodes.
 func (w *watch) coasted(steps []engine.Ran) {
-	pool := w.pool()
+	pool, blocks := w.pool(), 0
 	for i := range steps {
-		pool.Held -= steps[i].Blocks // back to what it was when the first of them ended
+		blocks += steps[i].Blocks
 	}
-	n := 0
+	pool.Held -= blocks // back to what it was when the first of them ended
 	if w.census.present > 0 && steps[0].Start >= w.r.c.Warmup {
-		n = w.glide(steps, &pool)
+		for len(steps) > 0 {
+			n := w.glide(steps, &pool)
+			if n == 0 {
+				break
+			}
+			steps = steps[n:]
+		}
 	}
-	for _, s := range steps[n:] {
-		m := s.Members
-		w.decodes.Step = hardware.Step{Tokens: m, Seqs: m, Decodes: m, Sampled: m}
-		s.Plan = &w.decodes
-		w.take(&s, pool)
-		w.gap(s.Gap, m)
-		pool.Held += s.Blocks
-		w.planned(s.End, s.Plan)
+	for i := range steps {
+		w.tread(steps[i], &pool)
 	}
 }
 
-// glide is coasted for as many of the steps as were busy from end to end, which most are: what they took is all in their
-// cost. Sums of integers are kept until the last; floating-point sums take each step by itself, in order, for that decides
-// their last digits. It returns how many steps it took in.
-func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) (n int) {
-	u, held := &w.use, share(*pool)
-	var sum split
-	for n < len(steps) {
-		s := &steps[n]
-		cost := price(&s.Cost, s.Hidden)
-		if cost.total() != int64(s.Busy) {
-			break
-		}
-		n++
-		sum.add(&cost)
-		u.tokens += int64(s.Members)
-		u.peakRunning = max(u.peakRunning, s.Members)
-		u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, pool.Held)
-		u.running += float64(s.Members) * float64(s.End-s.Start)
-		u.held += held * float64(s.Busy)
-		u.device += float64(s.Cost.Device)
-		u.flops += s.Cost.FLOPs
-		u.bytes += s.Cost.Bytes
-		u.joules += s.Cost.Joules
-		w.tally.add(s.End, w.r.origin, s.Members)
-		if !w.r.perToken {
-			w.r.gaps.add(s.Gap, s.Members)
-		}
-		if s.Blocks > 0 {
-			pool.Held += s.Blocks
-			held = share(*pool)
-		}
+// tread is coasted for a single step.
+func (w *watch) tread(s engine.Ran, pool *kvcache.Usage) {
+	m := s.Members
+	w.decodes.Step = hardware.Step{Tokens: m, Seqs: m, Decodes: m, Sampled: m}
+	s.Plan = &w.decodes
+	w.take(&s, pool.Held, share(*pool))
+	w.count(m)
+	if !w.r.perToken {
+		w.r.gaps.add(s.Gap, m)
 	}
+	pool.Held += s.Blocks
+	w.planned(s.End, s.Plan)
+}
+
+// glide is coasted for as many of the steps as are of one size and were busy from end to end, which most are: what they
+// took is all in their cost. It returns how many those are.
+func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) int {
+	n := even(steps)
 	if n == 0 {
 		return 0
 	}
+	steps = steps[:n]
+	sum := sumOf(steps)
+	members, last := steps[0].Members, steps[n-1].End
+	u := &w.use
 	u.steps += int64(n)
+	u.tokens += int64(n * members)
+	u.peakRunning = max(u.peakRunning, members)
 	u.busy.add(&sum)
-	last := steps[n-1].End
+	u.glide(steps, pool)
 	w.sums.add(&sum)
 	w.sums[overhead] += int64(last-w.clock) - sum.total()
 	w.clock = last
 	w.stale = max(w.stale-n, 0)
+	if !w.r.perToken {
+		w.r.gaps.addEach(steps, members)
+	}
+	if last < w.tally.until {
+		w.tally.add(last, w.r.origin, n*members)
+		return n
+	}
+	for i := range steps {
+		w.tally.add(steps[i].End, w.r.origin, members)
+	}
 	return n
+}
+
+// even returns how many of the first steps are of one size and were busy for just what they cost.
+func even(steps []engine.Ran) int {
+	members := steps[0].Members
+	for i := range steps {
+		r := &steps[i]
+		if newBill(&r.Cost, r.Hidden).total != int64(r.Busy) || r.Members != members {
+			return i
+		}
+	}
+	return len(steps)
+}
+
+// sumOf adds up what such steps took.
+func sumOf(steps []engine.Ran) split {
+	var all, arithmetic, streaming, reading, talking time.Duration
+	for i := range steps {
+		r := &steps[i]
+		all += r.Busy
+		arithmetic += r.Cost.By.Compute
+		streaming += r.Cost.By.Weights
+		reading += r.Cost.By.KVRead
+		talking += r.Cost.By.Network
+	}
+	rest := all - arithmetic - streaming - reading - talking
+	return split{
+		compute: int64(arithmetic), weights: int64(streaming), kvRead: int64(reading), network: int64(talking),
+		overhead: int64(rest),
+	}
+}
+
+// glide adds steps of one size to the sums over time. Those of floating-point numbers take each step by itself, in order, for
+// that decides their last digits. The pool fills meanwhile, so that its peak is what the last step saw.
+func (u *usage) glide(steps []engine.Ran, pool *kvcache.Usage) {
+	size, held := float64(steps[0].Members), share(*pool)
+	running, area, device := u.running, u.held, u.device
+	flops, bytes, joules := u.flops, u.bytes, u.joules
+	for i := range steps {
+		r := &steps[i]
+		running += size * float64(r.End-r.Start)
+		area += held * float64(r.Busy)
+		device += float64(r.Cost.Device)
+		flops += r.Cost.FLOPs
+		bytes += r.Cost.Bytes
+		joules += r.Cost.Joules
+		if r.Blocks > 0 {
+			u.fills(pool.Held, held)
+			pool.Held += r.Blocks
+			held = share(*pool)
+		}
+	}
+	u.running, u.held, u.device = running, area, device
+	u.flops, u.bytes, u.joules = flops, bytes, joules
+	if steps[len(steps)-1].Blocks == 0 {
+		u.fills(pool.Held, held)
+	}
 }

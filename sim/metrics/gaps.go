@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/bits"
 	"time"
+
+	"github.com/servesim/servesim/sim/engine"
 )
 
 const (
@@ -13,31 +15,74 @@ const (
 	longestGap = 1 << 45
 	// gapErrorPct is the bound on a quantile's error that follows from the width of the bins.
 	gapErrorPct = 0.1
+
+	// The squares of so many gaps, each shorter than a quarter of a second, add up within 64 bits.
+	shortGap  = 1 << 28
+	shortGaps = 1 << 7
 )
 
 // gaps pools the times between consecutive tokens: exact, whatever the order in which they come, in all but the
 // quantiles, which are a histogram's.
 type gaps struct {
-	bins       bins
-	count, sum int64 // sum in nanoseconds
-	least      int64
-	largest    int64
-	squares    [2]uint64 // Σ gap², in 128 bits: high, low
+	bins           bins
+	count, sum     int64 // sum in nanoseconds
+	least, largest int64
+	squares        wide // Σ gap²
 }
 
-func newGaps() *gaps { return &gaps{bins: make(bins, binOf(longestGap)+1), least: math.MaxInt64} }
+func newGaps() *gaps {
+	return &gaps{bins: make(bins, binOf(longestGap)+1), least: math.MaxInt64, largest: math.MinInt64}
+}
 
 // add pools n gaps of equal length.
 func (g *gaps) add(gap time.Duration, n int) {
 	v, w := int64(gap), int64(n)
-	if g.count == 0 {
-		g.largest = v
-	}
 	g.least, g.largest = min(g.least, v), max(g.largest, v)
 	g.count += w
 	g.sum += v * w
-	g.square(uint64(v), uint64(w))
-	g.bins[binOf(min(max(v, 0), longestGap))] += w
+	g.squares = g.squares.plus(square(v).times(w))
+	g.bins[g.binOf(v)] += w
+}
+
+// addEach pools n gaps of each of some steps. Such gaps hardly differ: most often one bin takes them all.
+func (g *gaps) addEach(steps []engine.Ran, n int) {
+	least, largest := steps[0].Gap, steps[0].Gap
+	var sum, squares int64
+	for i := range steps {
+		v := steps[i].Gap
+		least, largest = min(least, v), max(largest, v)
+		sum += int64(v)
+		squares += int64(v * v)
+	}
+	if least < 0 || largest >= shortGap || len(steps) > shortGaps {
+		for i := range steps {
+			g.add(steps[i].Gap, n)
+		}
+		return
+	}
+	w := int64(n)
+	g.least, g.largest = min(g.least, int64(least)), max(g.largest, int64(largest))
+	g.count += w * int64(len(steps))
+	g.sum += w * sum
+	g.squares = g.squares.plus(wide{0, uint64(squares)}.times(w))
+	if bin := binOf(int64(least)); bin == binOf(int64(largest)) {
+		g.bins[bin] += w * int64(len(steps))
+		return
+	}
+	for i := range steps {
+		g.bins[binOf(int64(steps[i].Gap))] += w
+	}
+}
+
+// binOf returns the bin of a gap, whatever its length.
+func (g *gaps) binOf(gap int64) int {
+	if bin := binOf(gap); uint(bin) < uint(len(g.bins)) {
+		return bin
+	}
+	if gap < 0 {
+		return 0
+	}
+	return len(g.bins) - 1
 }
 
 // stats describes the gaps in milliseconds.
@@ -55,19 +100,30 @@ func (g *gaps) stats(percentiles []float64) Stats {
 	}
 }
 
-// square adds n·v² to the sum of squares.
-func (g *gaps) square(v, n uint64) {
-	high, low := bits.Mul64(v, v)
-	over, low := bits.Mul64(low, n)
-	var carry uint64
-	g.squares[1], carry = bits.Add64(g.squares[1], low, 0)
-	g.squares[0], _ = bits.Add64(g.squares[0], high*n+over, carry)
+// A wide number has 128 bits.
+type wide struct{ high, low uint64 }
+
+// square returns v².
+func square(v int64) wide {
+	high, low := bits.Mul64(uint64(v), uint64(v))
+	return wide{high, low}
+}
+
+func (a wide) plus(b wide) wide {
+	low, carry := bits.Add64(a.low, b.low, 0)
+	high, _ := bits.Add64(a.high, b.high, carry)
+	return wide{high, low}
+}
+
+func (a wide) times(n int64) wide {
+	over, low := bits.Mul64(a.low, uint64(n))
+	return wide{a.high*uint64(n) + over, low}
 }
 
 // std returns the population's standard deviation in nanoseconds: √(n·Σg² − (Σg)²) / n, the difference taken exactly.
 func (g *gaps) std() float64 {
-	squares := new(big.Int).SetUint64(g.squares[0])
-	squares.Lsh(squares, 64).Add(squares, new(big.Int).SetUint64(g.squares[1]))
+	squares := new(big.Int).SetUint64(g.squares.high)
+	squares.Lsh(squares, 64).Add(squares, new(big.Int).SetUint64(g.squares.low))
 	sum := big.NewInt(g.sum)
 	spread := squares.Mul(squares, big.NewInt(g.count))
 	spread.Sub(spread, sum.Mul(sum, sum))

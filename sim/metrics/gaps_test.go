@@ -3,8 +3,11 @@ package metrics
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
+
+	"github.com/servesim/servesim/sim/engine"
 )
 
 func TestGapsAreExactExceptForQuantilesWithinAThousandth(t *testing.T) {
@@ -53,5 +56,23 @@ func TestGapsBeyondTheHistogramKeepTheirSum(t *testing.T) {
 	g.add(time.Millisecond, 2)
 	if s := g.stats(nil); g.sum != int64(200*time.Hour+2*time.Millisecond) || s.Max != 3.6e8 || s.Count != 4 {
 		t.Errorf("a very long gap got lost: %+v", s)
+	}
+}
+
+func TestGapsOfAStretchOfStepsAreThoseOfItsSteps(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	stretch, single := newGaps(), newGaps()
+	for i, from := range []int64{0, 1500, 7e6, shortGap - 20, shortGap, 1e9, longestGap, -30} {
+		for _, wide := range []int64{1, 20, 50_000} {
+			steps, n := make([]engine.Ran, 1+r.IntN(2*shortGaps)), 1+i
+			for k := range steps {
+				steps[k].Gap = time.Duration(from + r.Int64N(wide))
+				single.add(steps[k].Gap, n)
+			}
+			stretch.addEach(steps, n)
+		}
+	}
+	if !reflect.DeepEqual(stretch, single) {
+		t.Errorf("%+v, want %+v", stretch.stats(nil), single.stats(nil))
 	}
 }

@@ -25,44 +25,61 @@ type usage struct {
 
 // A spell is a step as far as usage is concerned.
 type spell struct {
-	ran   *engine.Ran
-	cost  *split
-	total int64 // of cost
-	seqs  int
-	held  float64 // share of the pool
+	ran  *engine.Ran
+	cost bill
+	seqs int
+	held float64 // share of the pool
 }
 
 // A lateStep is a spell that outlives its step.
 type lateStep struct {
-	ran   engine.Ran
-	cost  split
-	total int64
-	seqs  int
-	held  float64
+	ran  engine.Ran
+	seqs int
+	held float64
 }
 
 func (l *lateStep) spell() spell {
-	return spell{ran: &l.ran, cost: &l.cost, total: l.total, seqs: l.seqs, held: l.held}
+	return spell{ran: &l.ran, cost: newBill(&l.ran.Cost, l.ran.Hidden), seqs: l.seqs, held: l.held}
 }
 
 // sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
-func (w *watch) sample(r *engine.Ran, pool kvcache.Usage, cost *split, total int64) {
+func (w *watch) sample(r *engine.Ran, cost bill, blocks int, held float64) {
 	warmup := w.r.c.Warmup
 	if r.End <= warmup && warmup > 0 {
 		return
 	}
 	u, step := &w.use, &r.Plan.Step
+	seqs, running := step.Seqs, step.Seqs
 	u.steps++
 	u.tokens += int64(step.Tokens)
-	u.peakRunning = max(u.peakRunning, w.running(r))
-	held := share(pool)
-	u.peak, u.peakHeld = max(u.peak, held), max(u.peakHeld, pool.Held)
-	if w.census.present+w.legs == 0 { // whether it is measured is known at the next arrival, or at the end
-		w.late = append(w.late, lateStep{ran: *r, cost: *cost, total: total, seqs: step.Seqs, held: held})
+	if w.newest.end > r.Start { // it passes several pipeline stages
+		running += w.overlapping(r.Start)
+	}
+	w.newest = passing{r.End, seqs}
+	u.peakRunning = max(u.peakRunning, running)
+	u.fills(blocks, held)
+	// Most steps were busy for just what they cost, and count as a whole.
+	if cost.total == int64(r.Busy) && warmup <= r.End.Add(-r.Busy) && w.census.present > 0 {
+		cost.addTo(&u.busy)
+		u.running += float64(seqs) * float64(r.End-r.Start)
+		u.held += held * float64(r.Busy)
+		u.device += float64(r.Cost.Device)
+		u.flops += r.Cost.FLOPs
+		u.bytes += r.Cost.Bytes
+		u.joules += r.Cost.Joules
 		return
 	}
-	s := spell{ran: r, cost: cost, total: total, seqs: step.Seqs, held: held}
-	u.take(&s, s.within(warmup, sim.Never))
+	w.samplePart(&spell{ran: r, cost: cost, seqs: seqs, held: held})
+}
+
+// samplePart takes in a step of which perhaps not all counts. When nobody is left, whether it is measured is known at the next
+// arrival, or at the end.
+func (w *watch) samplePart(s *spell) {
+	if w.census.present+w.legs == 0 {
+		w.late = append(w.late, lateStep{ran: *s.ran, seqs: s.seqs, held: s.held})
+		return
+	}
+	w.use.take(s, s.within(w.r.c.Warmup, sim.Never))
 }
 
 // pool returns the state of the engine's KV pool; without one it is empty.
@@ -76,19 +93,13 @@ func (w *watch) pool() kvcache.Usage {
 // share returns which part of a pool sequences hold.
 func share(k kvcache.Usage) float64 { return ratio(float64(k.Held), float64(k.Total)) }
 
-// running returns the sequences in all steps that were under way when this one began: several where it passes several
-// pipeline stages.
-func (w *watch) running(r *engine.Ran) int {
-	if last := len(w.passing) - 1; last >= 0 && w.passing[last].end <= r.Start {
-		w.passing = w.passing[:0] // as always with one stage
-	}
-	w.passing = slices.DeleteFunc(w.passing, func(p passing) bool { return p.end <= r.Start })
-	w.passing = append(w.passing, passing{r.End, r.Plan.Step.Seqs})
-	n := 0
+// overlapping returns the sequences in the steps that were still under way at an instant.
+func (w *watch) overlapping(start sim.Time) (seqs int) {
+	w.passing = slices.DeleteFunc(append(w.passing, w.newest), func(p passing) bool { return p.end <= start })
 	for _, p := range w.passing {
-		n += p.seqs
+		seqs += p.seqs
 	}
-	return n
+	return seqs
 }
 
 // A passing is a step that later ones may overlap with.
@@ -102,7 +113,7 @@ func (w *watch) settle() {
 	if len(w.late) == 0 {
 		return
 	}
-	w.use = w.sum(sim.Never)
+	w.sumLate(&w.use, sim.Never)
 	w.late = w.late[:0]
 }
 
@@ -116,15 +127,21 @@ func (s *spell) within(from, to sim.Time) float64 {
 	return ratio(float64(max(min(end, to)-max(start, from), 0)), float64(end-start))
 }
 
+// fills notes that sequences hold so many blocks, and so large a share, of a pool that never changes its size.
+func (u *usage) fills(blocks int, held float64) {
+	if blocks > u.peakHeld {
+		u.peakHeld, u.peak = blocks, held
+	}
+}
+
 // take adds a part of a step to the sums over time.
 func (u *usage) take(s *spell, part float64) {
 	r := s.ran
 	busy := float64(r.Busy) * part
-	if busy < float64(s.total) {
-		less := s.cost.spread(int64(busy))
-		u.busy.add(&less)
+	if busy < float64(s.cost.total) {
+		s.cost.addPart(&u.busy, int64(busy))
 	} else {
-		u.busy.add(s.cost)
+		s.cost.addTo(&u.busy)
 	}
 	u.running += float64(s.seqs) * float64(r.End-r.Start) * part
 	u.held += s.held * busy
@@ -154,11 +171,16 @@ func (w *watch) used(end sim.Time) used {
 // sum adds up what lies before end.
 func (w *watch) sum(end sim.Time) usage {
 	u := w.use
+	w.sumLate(&u, end)
+	return u
+}
+
+// sumLate adds to u what lies before end of the steps that ended when nobody was left.
+func (w *watch) sumLate(u *usage, end sim.Time) {
 	for i := range w.late {
 		s := w.late[i].spell()
 		u.take(&s, s.within(w.r.c.Warmup, end))
 	}
-	return u
 }
 
 // counters returns the scheduler's totals, if the engine has any to offer.

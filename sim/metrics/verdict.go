@@ -17,6 +17,7 @@ type line struct {
 	drained sim.Time   // when the queue was last seen empty after the peak; 0: not yet
 	last    sim.Time   // newest arrival
 	coming  []sim.Time // when those who have been sent, but are still in the front end, will join; in order
+	next    sim.Time   // the first of them, or never; 0: not known
 	seen    int        // arrivals
 
 	gaveUp int // how many gave up on account of the queue
@@ -28,21 +29,32 @@ type line struct {
 
 // expect notes that a request will join at an instant: what it waits for before is not this queue.
 func (q *line) expect(at sim.Time) {
-	i := len(q.coming)
-	for i > 0 && q.coming[i-1] > at {
-		i--
+	q.coming = append(q.coming, at)
+	for i := len(q.coming) - 1; i > 0 && q.coming[i-1] > at; i-- {
+		q.coming[i-1], q.coming[i] = at, q.coming[i-1]
 	}
-	q.coming = slices.Insert(q.coming, i, at)
+	q.next = q.coming[0]
 }
 
 // until lets those join whose time has come.
 func (q *line) until(now sim.Time) {
+	if q.next <= now {
+		q.letIn(now)
+	}
+}
+
+func (q *line) letIn(now sim.Time) {
 	n := 0
 	for n < len(q.coming) && q.coming[n] <= now {
 		q.join(q.coming[n])
 		n++
 	}
-	q.coming = q.coming[:copy(q.coming, q.coming[n:])]
+	if n == len(q.coming) {
+		q.coming, q.next = q.coming[:0], sim.Never
+		return
+	}
+	q.coming = slices.Delete(q.coming, 0, n)
+	q.next = q.coming[0]
 }
 
 // join adds an arrival to the queue.
@@ -62,7 +74,7 @@ func (q *line) leave(now, joined sim.Time) {
 	q.until(now)
 	if joined > now {
 		i := slices.Index(q.coming, joined)
-		q.coming = slices.Delete(q.coming, i, i+1)
+		q.coming, q.next = slices.Delete(q.coming, i, i+1), 0
 		return
 	}
 	q.waiting--
@@ -83,36 +95,43 @@ func (q *line) giveUp() {
 	}
 }
 
-// A series keeps what arrivals saw, in bounded memory: neighbouring means are merged whenever it is full.
+// A series keeps what arrivals saw, in bounded memory: neighbouring means are merged whenever there are seriesMost.
 type series struct {
-	means [512]float64
-	n     int // means that are complete
+	means []float64
 	width int // arrivals in each; 0 means 1
 	sum   int // of the mean under way
 	count int
 }
 
+const seriesMost = 512
+
 func (s *series) sample(v int) {
-	s.width = max(s.width, 1)
 	s.sum += v
-	if s.count++; s.count < s.width {
-		return
+	if s.count++; s.count >= s.width {
+		s.complete()
 	}
-	s.means[s.n] = float64(s.sum) / float64(s.width)
+}
+
+// complete closes the mean under way.
+func (s *series) complete() {
+	s.width = max(s.width, 1)
+	s.means = append(s.means, float64(s.sum)/float64(s.width))
 	s.sum, s.count = 0, 0
-	if s.n++; s.n < len(s.means) {
+	if len(s.means) < seriesMost {
 		return
 	}
-	s.n /= 2
-	for i := range s.n {
-		s.means[i] = (s.means[2*i] + s.means[2*i+1]) / 2
+	half := s.means[:seriesMost/2]
+	for i := range half {
+		half[i] = (s.means[2*i] + s.means[2*i+1]) / 2
 	}
+	s.means = half
 	s.width *= 2
 }
 
 // mean averages what the arrivals between two fractions of all saw.
 func (s *series) mean(from, to float64) float64 {
-	a, b := int(from*float64(s.n)), int(math.Ceil(to*float64(s.n)))
+	n := float64(len(s.means))
+	a, b := int(from*n), int(math.Ceil(to*n))
 	var sum float64
 	for _, v := range s.means[a:b] {
 		sum += v
@@ -131,7 +150,7 @@ const local = 1000
 // the queue as it would have been if nobody had given up: impatience keeps a queue short, but serves nobody.
 func (q *line) growing() bool {
 	end, middle := q.without.mean(7./8, 1), q.without.mean(1./2, 5./8)
-	return q.without.n >= 16 && end > chance(q.seen) && end > 1.2*middle
+	return len(q.without.means) >= 16 && end > chance(q.seen) && end > 1.2*middle
 }
 
 // verdict judges the run by its queue, and says what the queue cannot show.

@@ -10,73 +10,91 @@ import (
 	"github.com/servesim/servesim/sim/workload"
 )
 
-// A watch follows one engine.
+// A watch follows one engine. What every step and every request touch stands together.
 type watch struct {
 	r *Recorder
-	e Engine
 
-	stays    []stay    // by Life.Slot
-	absences []absence // by Life.Slot; of those with stay.preempted
-	spoken   []speech  // by Life.Slot; kept per token only
-	slots    []int32   // Life.Slot by sequence ID
+	clock  sim.Time // end of the newest step
+	sums   split    // where the time until clock went, as a decoding request sees it
+	use    usage
+	newest passing // step
+	flying int     // plans in flight
+	stale  int     // steps to come that were in flight when a request lost its memory
+	census census
+	legs   int // under way: parts of other engines' requests
+	tally  tally
 
-	clock sim.Time // end of the newest step
-	sums  split    // where the time until clock went, as a decoding request sees it
-	own   []*scheduler.Work
+	stays []stay  // by Life.Slot
+	slots []int32 // Life.Slot by sequence ID
 
-	filler      hardware.Filler // Engine.Cost, if it can price in place
-	rest, other hardware.Step   // scratch of mixed
-	cost        hardware.Cost   // scratch of priced
-	decodes     scheduler.Plan  // scratch of coasted
+	filler hardware.Filler // Engine.Cost, if it can price in place
+	rest   hardware.Step   // scratch of mixed
+	cost   hardware.Cost   // scratch of priced
 
-	flying int // plans in flight
-	stale  int // steps to come that were in flight when a request lost its memory
-
-	legs    int // under way: parts of other engines' requests
-	use     usage
-	passing []passing          // steps that the newest may have overlapped with
-	late    []lateStep         // steps that ended when nobody was left to wait for them
-	before  scheduler.Counters // the scheduler's totals when the warm-up was over
-	early   engine.Drafted     // drafts verified before the warm-up was over
-	tally   tally
-	census  census
-
-	requests int // that have arrived here
+	e        Engine
+	requests int                // that have arrived here
+	absences []absence          // by Life.Slot; of those with stay.preempted
+	spoken   []speech           // by Life.Slot; kept per token only
+	other    hardware.Step      // scratch of chunks
+	decodes  scheduler.Plan     // scratch of coasted
+	passing  []passing          // older steps that the newest may have overlapped with
+	late     []lateStep         // steps that ended when nobody was left to wait for them
+	before   scheduler.Counters // the scheduler's totals when the warm-up was over
+	early    engine.Drafted     // drafts verified before the warm-up was over
 }
 
 // hooks are what the engine calls.
 func (w *watch) hooks() engine.Hooks {
 	h := engine.Hooks{
 		Arrived: w.arrived, Admitted: w.admitted, Finished: w.finished,
-		FirstOut: w.firstOut, Gap: w.gap,
+		FirstOut: w.firstOut,
+		Gap: func(gap time.Duration, n int) {
+			w.count(n)
+			w.r.gaps.add(gap, n)
+		},
 		Preempted: func(_ sim.Time, l *engine.Life) { w.lose(l) },
 		Resumed:   func(_ sim.Time, l *engine.Life) { w.regain(l) },
 		Planned:   w.planned,
-		Ran:       w.ran,
-		Coasted:   w.coasted,
+		Ran: func(r *engine.Ran) {
+			pool := w.pool()
+			w.take(r, pool.Held, share(pool))
+		},
+		Coasted: w.coasted,
 	}
 	if w.r.perToken {
 		h.TokenOut = w.token
+		h.Gap = func(_ time.Duration, n int) { w.count(n) }
 	}
 	return h
 }
 
 func (w *watch) planned(now sim.Time, p *scheduler.Plan) {
-	if !p.Empty() {
+	if len(p.Work)+p.Members > 0 {
 		w.flying++
 	}
 	if now < w.r.c.Warmup {
-		w.before = w.counters()
-		w.keepDrafts()
+		w.warmsUp()
 	}
+}
+
+// warmsUp notes where the totals stand, for what came before the end of the warm-up does not count.
+func (w *watch) warmsUp() {
+	w.before = w.counters()
+	w.keepDrafts()
 }
 
 // stay returns what is kept of a life.
 func (w *watch) stay(l *engine.Life) *stay {
+	if int(l.Slot) >= len(w.stays) {
+		w.makeRoom(l)
+	}
+	return &w.stays[l.Slot]
+}
+
+func (w *watch) makeRoom(l *engine.Life) {
 	for int(l.Slot) >= len(w.stays) {
 		w.stays = append(w.stays, stay{})
 	}
-	return &w.stays[l.Slot]
 }
 
 // stayOf returns what is kept of the life that a sequence belongs to, or nil.
@@ -89,7 +107,8 @@ func (w *watch) stayOf(s *scheduler.Seq) *stay {
 
 func (w *watch) arrived(now sim.Time, l *engine.Life) {
 	st := w.stay(l)
-	*st = stay{arrived: now, present: true, row: w.r.arrive(now, l, w)}
+	st.arrived, st.row, st.own = now, w.r.arrive(now, l, w), prompting{}
+	st.marks = marks{present: true}
 	if l.Seq != nil {
 		for int(l.Seq.ID) >= len(w.slots) {
 			w.slots = append(w.slots, -1)
@@ -112,15 +131,8 @@ func (w *watch) firstOut(now sim.Time, l *engine.Life) {
 	st := w.stay(l)
 	st.emitted = true
 	st.lag = l.First.Sub(now)
-	st.first = waterline{by: w.sums, at: l.First}
+	st.first.by, st.first.at = w.sums, l.First
 	w.count(1)
-}
-
-func (w *watch) gap(gap time.Duration, n int) {
-	w.count(n)
-	if !w.r.perToken {
-		w.r.gaps.add(gap, n)
-	}
 }
 
 // count counts n tokens of the newest step, unless they belong to the warm-up.
