@@ -279,7 +279,7 @@ func (b *batcher) Drop(s *Seq) {
 		} else {
 			b.cohort.leave(s)
 		}
-		b.running.removeAt(b.running.find(s))
+		b.running.remove(s)
 		b.leave(s.ID)
 	case Waiting, Preempted, Loading, Loaded:
 		if !b.waiting.remove(s) {
@@ -298,7 +298,7 @@ func (b *batcher) Drop(s *Seq) {
 
 // Load reads only.
 func (b *batcher) Load() (running, waiting int) {
-	return len(b.running), b.waiting.len() + b.skipped.len() + len(b.swap.line)
+	return b.running.n, b.waiting.len() + b.skipped.len() + len(b.swap.line)
 }
 
 // Counters reads only.

@@ -87,7 +87,7 @@ func (c *chunked) chunk(n int32) (int32, bool) {
 
 // keep returns the blocks that an admission must leave free now.
 func (c *chunked) keep() int {
-	if len(c.running) > 0 {
+	if c.running.n > 0 {
 		return c.spare
 	}
 	return 0

@@ -38,7 +38,7 @@ func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 
 // admits reports whether the next plan may look for somebody to admit: there is a seat, and somebody waits for it.
 func (b *batcher) admits() bool {
-	return len(b.running) < b.limits.MaxNumSeqs && b.someoneWaits()
+	return b.running.n < b.limits.MaxNumSeqs && b.someoneWaits()
 }
 
 func (b *batcher) someoneWaits() bool { return b.waiting.len()+b.skipped.len() > 0 }

@@ -135,7 +135,7 @@ func (b *batcher) enlist(p *Plan) {
 	}
 	arrived := p.Admitted
 	if p.Members == 0 {
-		c.loose, arrived = c.loose[:0], b.running
+		c.loose, arrived = c.loose[:0], b.running.list()
 	} else if len(c.loose) > 0 {
 		c.loose = slices.DeleteFunc(c.loose, (*Seq).Unnamed)
 	}
@@ -251,7 +251,7 @@ func (b *batcher) disband() {
 	if c.size+len(c.gone) == 0 {
 		return
 	}
-	for _, s := range b.running {
+	for _, s := range b.running.list() {
 		if s.unnamed {
 			b.part(s)
 		}

@@ -35,7 +35,7 @@ func (c *continuous) Plan(now sim.Time) *Plan {
 		c.admit(p, c.enter)
 	}
 	if p.Empty() {
-		c.touch = c.cache.Usage().Available() < len(c.running) // else nobody can find the pool empty in this step
+		c.touch = c.cache.Usage().Available() < c.running.n // else nobody can find the pool empty in this step
 		c.extend(p)
 		if len(p.Preempted) == 0 {
 			c.swapIn(p)
@@ -53,7 +53,7 @@ func (c *continuous) let(p *Plan, s *Seq) bool {
 		return false
 	}
 	spare := c.spare
-	if len(c.running) == 0 && s.Preemptions > 0 {
+	if c.running.n == 0 && s.Preemptions > 0 {
 		spare = 0
 	}
 	return c.seat(p, s, hit, n, spare)

@@ -166,31 +166,3 @@ func (h *heap) put(s *Seq, i int) {
 	h.seqs[i] = s
 	s.index = int32(i)
 }
-
-// running lists sequences in the order of their admission, which is that of their Rank.
-type running []*Seq
-
-func (r *running) add(s *Seq) {
-	if n := len(*r); n > 0 {
-		s.Rank = (*r)[n-1].Rank + 1
-	} else {
-		s.Rank = 0
-	}
-	*r = append(*r, s)
-}
-
-// find returns the place of s, which is in the list. Ranks grow by one or more, so it does not stand far from the front if
-// its rank is not far from the first one's.
-func (r running) find(s *Seq) int {
-	low, high := 0, min(len(r)-1, int(s.Rank-r[0].Rank))
-	for low < high {
-		if middle := (low + high) / 2; r[middle].Rank < s.Rank {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
-func (r *running) removeAt(i int) { *r = (*r)[:i+copy((*r)[i:], (*r)[i+1:])] }

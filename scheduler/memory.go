@@ -12,8 +12,9 @@ import (
 // budget lasts. One that finds no memory takes it from the order's victim, in the end from itself; then the pass stops.
 // A sequence that is due nothing is skipped and stops nobody.
 func (b *batcher) extend(p *Plan) {
-	for i := 0; i < len(b.running) && b.budget > 0; i++ {
-		s := b.running[i]
+	running := b.running.list()
+	for i := 0; i < len(running) && b.budget > 0; i++ {
+		s := running[i]
 		if past := s.Computed; past < s.calm && past+1 == s.Prompt+s.Out+s.Pending && b.plans >= s.turn && !b.touch {
 			b.decode(p, s)
 			continue
@@ -27,6 +28,7 @@ func (b *batcher) extend(p *Plan) {
 			if i, ok = b.makeRoom(p, i, n); !ok {
 				return
 			}
+			running = b.running.list()
 		}
 		b.place(p, s, n)
 	}
@@ -38,7 +40,7 @@ func (b *batcher) tight() bool { return b.touch && b.cache.Usage().Available() =
 // room takes the memory for n more tokens of s, and reports whether there was enough.
 func (b *batcher) room(s *Seq, n int32) bool {
 	next := b.slide(s)
-	if b.tight() && len(b.running) > 1 {
+	if b.tight() && b.running.n > 1 {
 		return false
 	}
 	tokens := b.lookahead(s.Computed + n)
@@ -76,11 +78,12 @@ func (b *batcher) nextFull(known int32) int32 { return (known/b.blockSize + 1) *
 // makeRoom preempts until the i-th running sequence has room for n more tokens, or has itself been preempted. It
 // returns where the sequence stands now.
 func (b *batcher) makeRoom(p *Plan, i int, n int32) (int, bool) {
-	s := b.running[i]
+	s := b.running.list()[i]
 	for {
-		at := b.order.victim(b.running)
-		v := b.running[at]
-		b.running.removeAt(at)
+		running := b.running.list()
+		at := b.order.victim(running)
+		v := running[at]
+		b.running.remove(v)
 		b.withdraw(p, v)
 		if at < i {
 			i--
@@ -143,7 +146,7 @@ func (b *batcher) preempt(p *Plan, s *Seq) {
 // admit is the admission pass: enter is asked to let in the head of the line, until it says no. Nobody overtakes the
 // head, unless it still has to wait for steps from before its preemption, or for its KV.
 func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
-	for b.budget > 0 && (len(b.running) < b.limits.MaxNumSeqs || b.takesSeats()) {
+	for b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) {
 		q := b.next()
 		s := q.head()
 		if s == nil {
@@ -153,7 +156,7 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 			b.aside = append(b.aside, q.pop())
 			continue
 		}
-		in := len(b.running) < b.limits.MaxNumSeqs && enter(p, s)
+		in := b.running.n < b.limits.MaxNumSeqs && enter(p, s)
 		for !in && b.oust(p, s) {
 			in = enter(p, s)
 		}

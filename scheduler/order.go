@@ -109,7 +109,7 @@ func (b *batcher) show(now sim.Time) {
 		b.ticker.tick(now, b)
 	}
 	if b.watcher != nil {
-		b.watcher.Watch(now, b.running)
+		b.watcher.Watch(now, b.running.list())
 	}
 }
 

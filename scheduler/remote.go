@@ -31,7 +31,7 @@ func (b *batcher) Hold(s *Seq) {
 		} else {
 			b.cohort.leave(s)
 		}
-		b.running.removeAt(b.running.find(s))
+		b.running.remove(s)
 	case Loading:
 		if !b.waiting.remove(s) {
 			b.skipped.remove(s)
@@ -85,7 +85,7 @@ func (c *chunked) reserved(tokens int32) int {
 	if reserve == 0 {
 		return 0
 	}
-	here := len(c.running) + c.skipped.len() + len(c.aside)
+	here := c.running.n + c.skipped.len() + len(c.aside)
 	if here == 0 {
 		return 0 // it has the pool for itself
 	}

@@ -73,7 +73,7 @@ func (b *batcher) lack(s *Seq, tokens int32) int {
 
 // owed returns the blocks that are reserved for the running beyond those that they hold.
 func (b *batcher) owed() (blocks int) {
-	for _, s := range b.running {
+	for _, s := range b.running.list() {
 		blocks += b.lack(s, b.outlook(s, b.reserve.share))
 	}
 	return blocks
@@ -81,7 +81,7 @@ func (b *batcher) owed() (blocks int) {
 
 // reserved is admit for a policy that reserves memory.
 func (b *batcher) reserved(p *Plan, enter func(*Plan, *Seq) bool) {
-	if b.budget > 0 && (len(b.running) < b.limits.MaxNumSeqs || b.takesSeats()) && b.someoneWaits() {
+	if b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) && b.someoneWaits() {
 		b.reserve.aside = b.owed()
 		b.admit(p, enter)
 	}
@@ -91,7 +91,7 @@ func (b *batcher) reserved(p *Plan, enter func(*Plan, *Seq) bool) {
 // and `spare` blocks more. A sequence that has the engine for itself need not reserve anything.
 func (b *batcher) book(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
 	ahead := b.outlook(s, 1)
-	if len(b.running) > 0 && b.cache.Need(hit, int(ahead))+b.reserve.aside+spare > b.cache.Usage().Available() {
+	if b.running.n > 0 && b.cache.Need(hit, int(ahead))+b.reserve.aside+spare > b.cache.Usage().Available() {
 		return false
 	}
 	if !b.seat(p, s, hit, n, 0) {

@@ -60,7 +60,7 @@ func (s *sarathi) let(p *Plan, q *Seq) bool {
 	known := q.Known()
 	hit := s.cache.Match(q.Tokens, int(known))
 	spare := s.spare
-	if len(s.running) == 0 {
+	if s.running.n == 0 {
 		spare = 0
 	}
 	return s.seat(p, q, hit, min(known-int32(hit.Tokens), s.budget), spare)

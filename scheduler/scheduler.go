@@ -53,7 +53,7 @@ type Seq struct {
 	// Rank grows from admission to admission: the running stand in its order.
 	Rank int64
 
-	index int32 // where it stood when it joined the list that holds it; a heap keeps this exact
+	index int32 // where it stands in the list that holds it: a heap or the running
 	fill  int32 // tokens it had to compute, when it was admitted, before it decodes
 	calm  int32 // as long as fewer tokens are computed, it decodes and the cache need not hear of it
 	full  int32 // the cache wants to hear when so many tokens are known: they fill another block

@@ -63,7 +63,7 @@ func SGLang(l Limits, r SGLangRules, c kvcache.Cache) Scheduler {
 
 // Add puts s in the waiting line. The ratio begins anew when the engine was idle.
 func (g *sglang) Add(s *Seq) {
-	if len(g.running) == 0 && !g.someoneWaits() {
+	if g.running.n == 0 && !g.someoneWaits() {
 		g.reserve.share = g.first
 	}
 	g.batcher.Add(s)
@@ -76,7 +76,7 @@ func (g *sglang) Plan(now sim.Time) *Plan {
 		g.decode(p)
 	}
 	g.serve(p, prompts)
-	g.full = g.full && len(g.running) >= max(g.ran, 1)
+	g.full = g.full && g.running.n >= max(g.ran, 1)
 	if !g.full && len(p.Preempted) == 0 {
 		if g.lpm != nil {
 			g.lpm.sort()
@@ -86,7 +86,7 @@ func (g *sglang) Plan(now sim.Time) *Plan {
 	if p.Empty() && !g.rules.EnableMixedChunk {
 		g.decode(p)
 	}
-	g.ran = len(g.running)
+	g.ran = g.running.n
 	return g.end(p)
 }
 
