@@ -20,8 +20,8 @@ type batcher struct {
 	events
 	running running
 	cohort  cohort // of the running, those that decode in step
-	waiting line
-	skipped line   // passed over at the last look: they may not be admitted yet
+	waiting queue
+	skipped queue  // passed over at the last look: they may not be admitted yet
 	aside   []*Seq // scratch of the admission pass
 
 	budget    int32 // tokens that the plan being made may still take
@@ -107,13 +107,17 @@ func (b *batcher) Add(s *Seq) {
 
 // begin returns an empty plan to fill, and the whole budget to fill it with.
 func (b *batcher) begin(now sim.Time) *Plan {
-	b.show(now)
+	if b.ticker != nil || b.watcher != nil {
+		b.show(now)
+	}
 	b.plans++
 	b.budget = b.capacity
 	if b.pacer != nil {
 		b.budget = b.pacer.pace(now, b)
 	}
-	b.open()
+	if b.spec.on {
+		b.open()
+	}
 	n := len(b.recycled) - 1
 	if n < 0 {
 		return &Plan{}
@@ -125,11 +129,13 @@ func (b *batcher) begin(now sim.Time) *Plan {
 }
 
 func (p *Plan) reset() {
-	p.Work, p.Preempted, p.Admitted = p.Work[:0], p.Preempted[:0], p.Admitted[:0]
-	p.Loads, p.Moved = p.Loads[:0], Moved{}
-	p.Wake, p.Step = 0, hardware.Step{}
-	p.Members, p.Beat, p.beats = 0, 0, false
+	p.Work = p.Work[:0]
+	p.Preempted = p.Preempted[:0]
+	p.Admitted = p.Admitted[:0]
+	p.Loads = p.Loads[:0]
 	p.Ranks = p.Ranks[:0]
+	p.Moved, p.Wake, p.Step = Moved{}, 0, hardware.Step{}
+	p.Members, p.Beat, p.beats = 0, 0, false
 }
 
 // end hands the plan out. Empty plans are all the same one, so that asking in vain costs nothing.
@@ -238,36 +244,40 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 	}
 	b.cohort.land(p)
 	for i := range p.Work {
-		w := &p.Work[i]
-		s := w.Seq
-		s.InFlight -= w.Tokens
-		stale := s.Stale > 0
-		if stale {
-			s.Stale -= w.Tokens
-		}
-		if !w.Samples || s.State >= Gone {
-			continue
-		}
-		s.Out++
-		if b.spec.on {
-			b.verdict(w, stale)
-		}
-		if stale {
-			b.refile(s)
-		}
-		if !b.async {
-			continue
-		}
-		if !stale {
-			s.Pending--
-		}
-		// A synchronous plan knows the tokens whose blocks it fills. Here their content is known only now.
-		if known := s.Computed - s.Pending; s.State == Running && known >= s.full {
-			b.cache.Know(s.ID, int(known))
-			s.full = b.nextFull(known)
-		}
+		b.ran(&p.Work[i])
 	}
 	b.recycled = append(b.recycled, p)
+}
+
+// ran reports that a row has run.
+func (b *batcher) ran(w *Work) {
+	s := w.Seq
+	s.InFlight -= w.Tokens
+	stale := s.Stale > 0
+	if stale {
+		s.Stale -= w.Tokens
+	}
+	if !w.Samples || s.State >= Gone {
+		return
+	}
+	s.Out++
+	if b.spec.on {
+		b.verdict(w, stale)
+	}
+	if stale {
+		b.refile(s)
+	}
+	if !b.async {
+		return
+	}
+	if !stale {
+		s.Pending--
+	}
+	// A synchronous plan knows the tokens whose blocks it fills. Here their content is known only now.
+	if known := s.Computed - s.Pending; s.State == Running && known >= s.full {
+		b.cache.Know(s.ID, int(known))
+		s.full = b.nextFull(known)
+	}
 }
 
 // Drop takes out a sequence, whatever its state.
@@ -298,7 +308,7 @@ func (b *batcher) Drop(s *Seq) {
 
 // Load reads only.
 func (b *batcher) Load() (running, waiting int) {
-	return b.running.n, b.waiting.len() + b.skipped.len() + len(b.swap.line)
+	return b.running.n, b.waiting.n + b.skipped.n + len(b.swap.line)
 }
 
 // Counters reads only.

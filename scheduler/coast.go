@@ -19,21 +19,34 @@ func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	if len(p.Work) > 0 || p.Members == 0 || len(c.flying) == 0 || c.flying[0] != p || !b.smooth() {
 		return 0
 	}
-	free, begins := b.cache.Usage().Available(), c.begins
+	blocks = blocks[:c.same(len(blocks))]
+	phase, begins, free := c.phase, c.begins, b.cache.Usage().Available()
 	for n < len(blocks) {
-		if free -= c.phase[begins]; free < 0 {
+		begun := phase[begins]
+		if free -= begun; free < 0 {
 			break
 		}
-		blocks[n] = c.phase[begins]
+		blocks[n] = begun
 		if begins--; begins < 0 {
-			begins = len(c.phase) - 1
+			begins = len(phase) - 1
 		}
-		if n++; c.last.Any(c.beat + int64(n)) {
-			break // then the cohort is a smaller one
+		n++
+	}
+	*step = hardware.Step{}
+	sumBeat(step, c.size, c.contexts+int64(c.size))
+	return n
+}
+
+// same returns how many beats to come, at most so many, all present members take part in: the last of them may be the last
+// one for somebody.
+func (c *cohort) same(most int) int {
+	if c.until <= c.beat {
+		c.until = c.beat + 1
+		for left := most; left > 0 && !c.last.Any(c.until); left-- {
+			c.until++
 		}
 	}
-	*step = beatOf(c.size, c.contexts+int64(c.size))
-	return n
+	return int(min(int64(most), c.until-c.beat))
 }
 
 // admits reports whether the next plan may look for somebody to admit: there is a seat, and somebody waits for it.
@@ -41,17 +54,13 @@ func (b *batcher) admits() bool {
 	return b.running.n < b.limits.MaxNumSeqs && b.someoneWaits()
 }
 
-func (b *batcher) someoneWaits() bool { return b.waiting.len()+b.skipped.len() > 0 }
+func (b *batcher) someoneWaits() bool { return b.waiting.n+b.skipped.n > 0 }
 
 // Coast takes the next n beats. It implements [Coaster].
 func (b *batcher) Coast(n int) {
 	c := &b.cohort
-	size, read, blocks := c.size, c.contexts+int64(c.size), 0
-	for range n {
-		blocks += c.phase[c.begins]
-		c.tick()
-	}
-	c.steady.Take(blocks)
+	size, read := c.size, c.contexts+int64(c.size)
+	c.steady.Take(c.glide(n))
 	b.plans += int32(n)
 	c.landed += int64(n)
 	depth := len(c.flying)
@@ -62,7 +71,25 @@ func (b *batcher) Coast(n int) {
 	}
 	for i := range min(n, depth) {
 		p := c.flying[depth-1-i]
-		p.Members, p.Beat = size, c.beat-int64(i)
-		p.Step = beatOf(size, read+int64(n-1-i)*int64(size))
+		p.Beat = c.beat - int64(i)
+		p.take(size, read+int64(n-1-i)*int64(size))
 	}
+}
+
+// glide is tick n times, for beats that all present members take part in. It returns the blocks that they begin.
+func (c *cohort) glide(n int) (blocks int) {
+	begins := c.begins
+	for range n {
+		blocks += c.phase[begins]
+		if begins--; begins < 0 {
+			begins = len(c.phase) - 1
+		}
+	}
+	c.begins = begins
+	c.beat += int64(n)
+	c.contexts += int64(n) * int64(c.size)
+	if c.last.Any(c.beat) {
+		c.release()
+	}
+	return blocks
 }

@@ -26,7 +26,9 @@ type cohort struct {
 	begins   int            // the place in phase of those whose next token begins a block
 	newest   int64          // no member has a higher Rank
 	last     sim.Wheel[Seq] // members by the beat that gives them the last token they may have
-	gone     []*Seq         // no members any more, for their last token is in flight; unnamed all the same
+	until    int64          // no member gets its last token before this beat
+	gone     int            // no members any more, for their last token is in flight; unnamed all the same
+	leaving  []*Seq         // scratch of tick
 	loose    []*Seq         // the running that are not members, in their order
 	flying   []*Plan        // beats in flight, oldest first
 }
@@ -76,8 +78,8 @@ func (b *batcher) advance(p *Plan) bool {
 func (b *batcher) ride(p *Plan) {
 	c := &b.cohort
 	c.steady.Take(c.phase[c.begins])
-	p.Step = beatOf(c.size, c.contexts+int64(c.size))
-	p.Members, p.beats = c.size, true
+	p.take(c.size, c.contexts+int64(c.size))
+	p.beats = true
 	b.budget -= int32(c.size)
 	c.tick()
 	p.Beat = c.beat
@@ -127,12 +129,23 @@ func (b *batcher) enlist(p *Plan) {
 	if c.steady == nil {
 		return
 	}
+	joins := 0
 	for i := range p.Work {
-		if w := &p.Work[i]; w.Samples && int64(w.Seq.Computed) <= w.Seq.lastPast() && c.steady.Plain(w.Seq.ID) {
+		w := &p.Work[i]
+		if s := w.Seq; w.Samples && int64(s.Computed) <= s.lastPast() && c.steady.Plain(s.ID) {
 			w.Joins = true
-			b.join(w.Seq)
+			c.join(s)
+			joins++
 		}
 	}
+	if joins < len(p.Work) || len(c.loose) > 0 || p.Members == 0 {
+		b.unbind(p)
+	}
+}
+
+// unbind works out who is loose after a plan. Where all of its rows have joined a beat and nobody was loose, nobody is.
+func (b *batcher) unbind(p *Plan) {
+	c := &b.cohort
 	arrived := p.Admitted
 	if p.Members == 0 {
 		c.loose, arrived = c.loose[:0], b.running.list()
@@ -146,10 +159,13 @@ func (b *batcher) enlist(p *Plan) {
 	}
 }
 
-func (b *batcher) join(s *Seq) {
-	c := &b.cohort
+// join makes s a member.
+func (c *cohort) join(s *Seq) {
 	s.unnamed, s.joined = true, c.beat
 	s.final = c.beat + 1 + s.lastPast() - int64(s.Computed)
+	if c.size == 0 || s.final < c.until {
+		c.until = s.final
+	}
 	c.size++
 	c.contexts += int64(s.Computed)
 	c.phase[c.slot(s.Computed)]++
@@ -171,27 +187,36 @@ func (c *cohort) slot(computed int32) int {
 	return i
 }
 
-// beatOf sums up the rows of a beat in which so many members read so many tokens.
-func beatOf(size int, read int64) hardware.Step {
-	return hardware.Step{Tokens: size, Seqs: size, Decodes: size, Sampled: size, KVRead: read}
+// take makes a blank plan, or one that is a beat and nothing else, a beat in which so many members read so many tokens.
+func (p *Plan) take(size int, read int64) {
+	p.Members = size
+	sumBeat(&p.Step, size, read)
 }
 
-// tick counts a beat, in which every member computes a token more. Those to whom it gives the last token that they may have
-// are members no longer.
+// sumBeat sums up the rows of a beat in which so many members read so many tokens. All other sums of such a step are zero.
+func sumBeat(s *hardware.Step, size int, read int64) {
+	s.Tokens, s.Seqs, s.Decodes, s.Sampled, s.KVRead = size, size, size, size, read
+}
+
+// tick counts a beat, in which every member computes a token more.
 func (c *cohort) tick() {
 	c.beat++
 	c.contexts += int64(c.size)
 	if c.begins--; c.begins < 0 {
 		c.begins = len(c.phase) - 1
 	}
-	if !c.last.Any(c.beat) {
-		return
+	if c.last.Any(c.beat) {
+		c.release()
 	}
-	n := len(c.gone)
-	c.gone = c.last.Due(c.beat, c.gone)
-	for _, s := range c.gone[n:] {
+}
+
+// release lets go of those to whom the newest beat gives the last token that they may have: they are members no longer.
+func (c *cohort) release() {
+	c.leaving = c.last.Due(c.beat, c.leaving[:0])
+	for _, s := range c.leaving {
 		c.discount(s)
 	}
+	c.gone += len(c.leaving)
 }
 
 // discount takes a member out of the sums.
@@ -210,29 +235,30 @@ func (b *batcher) part(s *Seq) {
 		c.last.Unhang(&s.peg)
 		c.discount(s)
 	} else {
-		i, last := slices.Index(c.gone, s), len(c.gone)-1
-		c.gone[i] = c.gone[last]
-		c.gone = c.gone[:last]
+		c.gone--
 	}
-	for i := len(c.flying) - 1; i >= 0 && c.flying[i].Beat > s.joined; i-- {
-		if p := c.flying[i]; s.Rides(p) {
+	newest := min(c.beat, s.final)
+	landed := max(min(c.landed, newest), s.joined)
+	if landed < newest {
+		b.callBack(s, int32(newest-landed))
+	}
+	s.unnamed = false
+	s.Computed += int32(newest - s.joined)
+	s.Out += int32(landed - s.joined)
+	c.steady.Settle(s.ID, int(s.Computed), int(s.Computed-s.Pending)) // what is pending has no content yet
+}
+
+// callBack names s, which is about to leave the cohort, in the beats in flight that give it so many tokens.
+func (b *batcher) callBack(s *Seq, tokens int32) {
+	for _, p := range b.cohort.flying {
+		if s.Rides(p) {
 			p.name(s, s.Computed+int32(p.Beat-s.joined)-1)
 		}
 	}
-	s.unnamed = false
-	newest := min(c.beat, s.final)
-	landed := max(min(c.landed, newest)-s.joined, 0)
-	open := int32(newest - s.joined - landed)
-	s.Computed += int32(newest - s.joined)
-	s.Out += int32(landed)
-	s.InFlight += open
+	s.InFlight += tokens
 	if b.async {
-		s.Pending += open
+		s.Pending += tokens
 	}
-	known := s.Computed - s.Pending // tokens that are computed and whose content has arrived
-	c.steady.Settle(s.ID, int(s.Computed), int(known))
-	s.full = b.nextFull(known)
-	s.calm = min(int32(b.blocks(s.Computed))*b.blockSize, s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
 }
 
 // name gives a member a row of its own in a plan in flight, at its place in the batch.
@@ -248,23 +274,35 @@ func (p *Plan) name(s *Seq, past int32) {
 // disband takes everybody out of the cohort. The plan that is being made will tell who is loose.
 func (b *batcher) disband() {
 	c := &b.cohort
-	if c.size+len(c.gone) == 0 {
+	if c.size+c.gone == 0 {
 		return
 	}
 	for _, s := range b.running.list() {
 		if s.unnamed {
 			b.part(s)
+			b.resume(s)
 		}
 	}
 	c.newest = -1
 }
 
+// resume works out how long s, which has parted from the cohort and runs on, just decodes; see settle.
+func (b *batcher) resume(s *Seq) {
+	s.full = b.nextFull(s.Computed - s.Pending)
+	s.calm = min(int32(b.blocks(s.Computed))*b.blockSize, s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
+}
+
 // land notes that a beat is done: every member that was in it knows one token more.
 func (c *cohort) land(p *Plan) {
-	if len(c.flying) > 0 && c.flying[0] == p {
-		c.landed = p.Beat
-		c.flying = c.flying[:copy(c.flying, c.flying[1:])]
+	if len(c.flying) == 0 || c.flying[0] != p {
+		return
 	}
+	c.landed = p.Beat
+	last := len(c.flying) - 1
+	for i := range last { // there are one or two
+		c.flying[i] = c.flying[i+1]
+	}
+	c.flying = c.flying[:last]
 }
 
 // leave forgets a sequence that stops running.

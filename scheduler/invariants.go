@@ -142,8 +142,8 @@ func (b *batcher) checkCohort() error {
 		contexts += int64(now)
 		phase[c.slot(now)]++
 	}
-	if gone != len(c.gone) || loose != len(c.loose) {
-		return fmt.Errorf("scheduler: cohort: %d are loose and %d gone, its lists say %d and %d", loose, gone, len(c.loose), len(c.gone))
+	if gone != c.gone || loose != len(c.loose) {
+		return fmt.Errorf("scheduler: cohort: %d are loose and %d gone, its lists say %d and %d", loose, gone, len(c.loose), c.gone)
 	}
 	if size != c.size || contexts != c.contexts || !slices.Equal(phase, c.phase) {
 		return fmt.Errorf("scheduler: cohort: %d members with %d tokens, its sums say %d with %d", size, contexts, c.size, c.contexts)
@@ -165,7 +165,7 @@ func (b *batcher) checkSwap() error {
 
 // Held: memory is in use only while somebody runs, loads, has loaded, or is on hold.
 func (b *batcher) checkHeld() error {
-	if b.running.n > 0 || b.held > 0 || b.skipped.len() > 0 {
+	if b.running.n > 0 || b.held > 0 || b.skipped.n > 0 {
 		return nil
 	}
 	if n := b.cache.Usage().Held; n > 0 {

@@ -146,12 +146,9 @@ func (b *batcher) preempt(p *Plan, s *Seq) {
 // admit is the admission pass: enter is asked to let in the head of the line, until it says no. Nobody overtakes the
 // head, unless it still has to wait for steps from before its preemption, or for its KV.
 func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
-	for b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) {
+	for b.someoneWaits() && b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) {
 		q := b.next()
 		s := q.head()
-		if s == nil {
-			break
-		}
 		if s.Stale > 0 || s.State == Loading {
 			b.aside = append(b.aside, q.pop())
 			continue
@@ -170,6 +167,13 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 		}
 		b.running.add(s)
 	}
+	if len(b.aside) > 0 {
+		b.skip()
+	}
+}
+
+// skip puts those who had to be passed over at the head of the line that is looked at first next time.
+func (b *batcher) skip() {
 	for _, s := range slices.Backward(b.aside) {
 		b.skipped.pushFront(s)
 	}
@@ -177,12 +181,11 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 }
 
 // next returns the line whose head is looked at next.
-func (b *batcher) next() line {
-	s, w := b.skipped.head(), b.waiting.head()
-	if s != nil && (w == nil || b.order.skippedFirst(s, w)) {
-		return b.skipped
+func (b *batcher) next() *queue {
+	if b.skipped.n > 0 && (b.waiting.n == 0 || b.order.skippedFirst(b.skipped.head(), b.waiting.head())) {
+		return &b.skipped
 	}
-	return b.waiting
+	return &b.waiting
 }
 
 // seat gives a waiting sequence its hit and the memory for n more tokens, leaving `spare` blocks, and puts them into

@@ -85,7 +85,7 @@ func (c *chunked) reserved(tokens int32) int {
 	if reserve == 0 {
 		return 0
 	}
-	here := c.running.n + c.skipped.len() + len(c.aside)
+	here := c.running.n + c.skipped.n + len(c.aside)
 	if here == 0 {
 		return 0 // it has the pool for itself
 	}

@@ -55,7 +55,7 @@ func SGLang(l Limits, r SGLangRules, c kvcache.Cache) Scheduler {
 	g.reserve = reservation{share: g.first, clip: clipNewTokens}
 	if _, plain := g.order.(fcfs); plain && r.LongestPrefixMatch {
 		g.lpm = &prefixLine{cache: c}
-		g.waiting = g.lpm
+		g.waiting.line = g.lpm
 	}
 	g.enter = g.let
 	return g
