@@ -42,15 +42,14 @@ type batcher struct {
 	toBack    bool // whoever is preempted goes to the end of the line (SGLang)
 	unbounded bool // the budget bounds prompts only: every decode gets its token
 
-	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
-
+	leaver  kvcache.Steady // the cache, if it treats sequences that will not come back in a way of their own
 	swap    swap
 	moved   Moved    // not charged to a step yet
 	known   [2]int64 // of the blocks that the cache has ever copied down, and farther: those accounted for, or copied for an engine before
 	held    int      // sequences on hold
 	fetches bool     // KV has been fetched from a peer
 
-	recycled []*Plan
+	recycled *Plan // a list
 	idle     Plan  // the empty one
 	latest   *Plan // the last one with work, for Check
 	counters Counters
@@ -81,10 +80,7 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 	}
 	b.spare = int(l.Watermark * float64(blocks))
 	b.swap.space = l.SwapBlocks
-	b.leave = c.Release
-	if steady, ok := c.(kvcache.Steady); ok {
-		b.leave = steady.Leave
-	}
+	b.leaver, _ = c.(kvcache.Steady)
 	return b
 }
 
@@ -118,12 +114,11 @@ func (b *batcher) begin(now sim.Time) *Plan {
 	if b.spec.on {
 		b.open()
 	}
-	n := len(b.recycled) - 1
-	if n < 0 {
+	p := b.recycled
+	if p == nil {
 		return &Plan{}
 	}
-	p := b.recycled[n]
-	b.recycled = b.recycled[:n]
+	b.recycled, p.next = p.next, nil
 	p.reset()
 	return p
 }
@@ -134,7 +129,9 @@ func (p *Plan) reset() {
 	p.Admitted = p.Admitted[:0]
 	p.Loads = p.Loads[:0]
 	p.Ranks = p.Ranks[:0]
-	p.Moved, p.Wake, p.Step = Moved{}, 0, hardware.Step{}
+	p.Moved = Moved{}
+	p.Wake = 0
+	p.Step = hardware.Step{}
 	p.Members, p.Beat, p.beats = 0, 0, false
 }
 
@@ -145,10 +142,12 @@ func (b *batcher) end(p *Plan) *Plan {
 		b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
 		b.idle.Loads = append(b.idle.Loads, p.Loads...)
 		b.idle.Wake = p.Wake
-		b.recycled = append(b.recycled, p)
+		b.recycle(p)
 		return &b.idle
 	}
-	p.Moved, b.moved = b.moved, Moved{}
+	if b.moved != (Moved{}) {
+		p.Moved, b.moved = b.moved, Moved{}
+	}
 	b.latest = p
 	if b.spec.on {
 		b.spec.now = b.spec.after(p.Step.Seqs)
@@ -246,8 +245,11 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 	for i := range p.Work {
 		b.ran(&p.Work[i])
 	}
-	b.recycled = append(b.recycled, p)
+	b.recycle(p)
 }
+
+// recycle keeps a plan to be used again.
+func (b *batcher) recycle(p *Plan) { p.next, b.recycled = b.recycled, p }
 
 // ran reports that a row has run.
 func (b *batcher) ran(w *Work) {
@@ -290,7 +292,7 @@ func (b *batcher) Drop(s *Seq) {
 			b.cohort.leave(s)
 		}
 		b.running.remove(s)
-		b.leave(s.ID)
+		b.leave(s)
 	case Waiting, Preempted, Loading, Loaded:
 		if !b.waiting.remove(s) {
 			b.skipped.remove(s)
@@ -304,6 +306,15 @@ func (b *batcher) Drop(s *Seq) {
 		return
 	}
 	s.State = Gone
+}
+
+// leave gives back the memory of a sequence that will not come back.
+func (b *batcher) leave(s *Seq) {
+	if b.leaver != nil {
+		b.leaver.Leave(s.ID)
+	} else {
+		b.cache.Release(s.ID)
+	}
 }
 
 // Load reads only.

@@ -12,14 +12,12 @@ import (
 // long prompt takes the budget that the others leave, in chunks.
 type chunked struct {
 	batcher
-	enter func(*Plan, *Seq) bool // the method let, bound once
 }
 
 // Chunked returns vLLM's V1 scheduler: one token budget for prompts and decodes, recompute preemption, and prompts
 // admitted in order of arrival (or of priority) as long as budget, seats and memory last.
 func Chunked(l Limits, c kvcache.Cache) Scheduler {
 	s := &chunked{batcher: newBatcher(l, c)}
-	s.enter = s.let
 	s.muster()
 	return s
 }
@@ -27,15 +25,16 @@ func Chunked(l Limits, c kvcache.Cache) Scheduler {
 // Plan serves the running, then admits. A step that had to preempt admits nobody.
 func (c *chunked) Plan(now sim.Time) *Plan {
 	p := c.begin(now)
-	if c.tier == nil && c.smooth() {
+	if c.flows() {
 		c.ride(p)
-		return c.end(p)
-	}
-	if !c.advance(p) {
+		if c.tier == nil && !c.admits() {
+			return c.end(p)
+		}
+	} else if !c.advance(p) {
 		c.extend(p)
 	}
 	if len(p.Preempted) == 0 {
-		c.admit(p, c.enter)
+		c.admit(p, c)
 	}
 	if c.tier != nil || c.fetches {
 		c.unblock(p)
@@ -57,7 +56,10 @@ func (c *chunked) let(p *Plan, s *Seq) bool {
 		return c.fetch(p, s)
 	}
 	known := s.Known()
-	hit := c.match(s)
+	hit := c.cache.Match(s.Tokens, int(known))
+	if c.spec.on && c.spec.DropLast {
+		hit = c.dropLast(s, hit)
+	}
 	if c.tier != nil {
 		if more, far := c.tier.Below(s.Tokens, int(known), hit); more > 0 {
 			return c.load(p, s, hit, int32(more), int32(far))

@@ -16,7 +16,7 @@ type Coaster interface {
 // Calm reads only. It implements [Coaster].
 func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	c := &b.cohort
-	if len(p.Work) > 0 || p.Members == 0 || len(c.flying) == 0 || c.flying[0] != p || !b.smooth() {
+	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p || !b.flows() || b.admits() {
 		return 0
 	}
 	blocks = blocks[:c.same(len(blocks))]
@@ -60,19 +60,27 @@ func (b *batcher) someoneWaits() bool { return b.waiting.n+b.skipped.n > 0 }
 func (b *batcher) Coast(n int) {
 	c := &b.cohort
 	size, read := c.size, c.contexts+int64(c.size)
+	before, depth := c.beat, int(c.beat-c.landed)
 	c.steady.Take(c.glide(n))
 	b.plans += int32(n)
 	c.landed += int64(n)
-	depth := len(c.flying)
-	for range n % depth {
-		p := c.flying[0]
-		copy(c.flying, c.flying[1:])
-		c.flying[depth-1] = p
+	c.rotate(n % depth)
+	beat := c.landed
+	for p := c.oldest; p != nil; p = p.next {
+		if beat++; beat > before {
+			p.Beat = beat
+			p.take(size, read+(beat-before-1)*int64(size))
+		}
 	}
-	for i := range min(n, depth) {
-		p := c.flying[depth-1-i]
-		p.Beat = c.beat - int64(i)
-		p.take(size, read+int64(n-1-i)*int64(size))
+}
+
+// rotate makes n times the oldest beat in flight the latest.
+func (c *cohort) rotate(n int) {
+	for range n {
+		p := c.oldest
+		c.latest.next = p
+		c.oldest, c.latest = p.next, p
+		p.next = nil
 	}
 }
 

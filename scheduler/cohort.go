@@ -30,7 +30,8 @@ type cohort struct {
 	gone     int            // no members any more, for their last token is in flight; unnamed all the same
 	leaving  []*Seq         // scratch of tick
 	loose    []*Seq         // the running that are not members, in their order
-	flying   []*Plan        // beats in flight, oldest first
+	oldest   *Plan          // of the beats in flight, the first of a list; nil: there is none
+	latest   *Plan          // and its end
 }
 
 // Unnamed reports whether s decodes without being named in plans. So it does to its last token, unless plans name it again.
@@ -49,6 +50,13 @@ func (b *batcher) muster() {
 	}
 	b.cohort.steady = steady
 	b.cohort.phase = make([]int, b.blockSize)
+}
+
+// flows reports whether the next plan is a beat to which nothing is added but those who come in: nobody is loose, and there
+// is room.
+func (b *batcher) flows() bool {
+	c := &b.cohort
+	return c.size > 0 && len(c.loose) == 0 && c.size <= int(b.capacity) && c.phase[c.begins] <= b.cache.Usage().Available()
 }
 
 // advance is the running pass by way of the cohort. It reports false, having planned nothing, if the simple loop must
@@ -83,14 +91,12 @@ func (b *batcher) ride(p *Plan) {
 	b.budget -= int32(c.size)
 	c.tick()
 	p.Beat = c.beat
-	c.flying = append(c.flying, p)
-}
-
-// smooth reports whether the next plan is a beat and nothing else: nobody is loose or may come in, and there is room.
-func (b *batcher) smooth() bool {
-	c := &b.cohort
-	return c.size > 0 && len(c.loose) == 0 && !b.admits() && c.size <= int(b.capacity) &&
-		c.phase[c.begins] <= b.cache.Usage().Available()
+	if c.oldest == nil {
+		c.oldest = p
+	} else {
+		c.latest.next = p
+	}
+	c.latest = p
 }
 
 // fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
@@ -119,7 +125,9 @@ func (b *batcher) fits(blocks int) bool {
 }
 
 // blocks returns the blocks that hold so many tokens.
-func (b *batcher) blocks(tokens int32) int { return int((tokens + b.blockSize - 1) / b.blockSize) }
+func (b *batcher) blocks(tokens int32) int {
+	return int(uint32(tokens+b.blockSize-1) / uint32(b.blockSize))
+}
 
 // enlist ends a plan: who gets a token from it will decode in the next and joins the cohort; the rest of the running are
 // loose.
@@ -161,14 +169,14 @@ func (b *batcher) unbind(p *Plan) {
 
 // join makes s a member.
 func (c *cohort) join(s *Seq) {
-	s.unnamed, s.joined = true, c.beat
+	s.unnamed, s.joined, s.slot = true, c.beat, c.slot(s.Computed)
 	s.final = c.beat + 1 + s.lastPast() - int64(s.Computed)
 	if c.size == 0 || s.final < c.until {
 		c.until = s.final
 	}
 	c.size++
 	c.contexts += int64(s.Computed)
-	c.phase[c.slot(s.Computed)]++
+	c.phase[s.slot]++
 	c.newest = max(c.newest, s.Rank)
 	c.last.Hang(&s.peg, s, s.final)
 }
@@ -179,12 +187,13 @@ func (s *Seq) lastPast() int64 { return int64(s.Prompt) + int64(s.MaxTokens) - 2
 
 // slot returns the place in phase of a member that has so many tokens now. That of those whose next token begins a block
 // is c.begins.
-func (c *cohort) slot(computed int32) int {
-	i := c.begins + int(computed)%len(c.phase)
-	if i >= len(c.phase) {
-		i -= len(c.phase)
+func (c *cohort) slot(computed int32) int32 {
+	size := uint32(len(c.phase))
+	i := uint32(c.begins) + uint32(computed)%size
+	if i >= size {
+		i -= size
 	}
-	return i
+	return int32(i)
 }
 
 // take makes a blank plan, or one that is a beat and nothing else, a beat in which so many members read so many tokens.
@@ -221,10 +230,9 @@ func (c *cohort) release() {
 
 // discount takes a member out of the sums.
 func (c *cohort) discount(s *Seq) {
-	now := s.Computed + int32(c.beat-s.joined)
 	c.size--
-	c.contexts -= int64(now)
-	c.phase[c.slot(now)]--
+	c.contexts -= int64(s.Computed) + c.beat - s.joined
+	c.phase[s.slot]--
 }
 
 // part takes out of the cohort a member, or one that is gone: its state is its own again, the cache hears of its growth,
@@ -250,7 +258,7 @@ func (b *batcher) part(s *Seq) {
 
 // callBack names s, which is about to leave the cohort, in the beats in flight that give it so many tokens.
 func (b *batcher) callBack(s *Seq, tokens int32) {
-	for _, p := range b.cohort.flying {
+	for p := b.cohort.oldest; p != nil; p = p.next {
 		if s.Rides(p) {
 			p.name(s, s.Computed+int32(p.Beat-s.joined)-1)
 		}
@@ -289,20 +297,14 @@ func (b *batcher) disband() {
 // resume works out how long s, which has parted from the cohort and runs on, just decodes; see settle.
 func (b *batcher) resume(s *Seq) {
 	s.full = b.nextFull(s.Computed - s.Pending)
-	s.calm = min(int32(b.blocks(s.Computed))*b.blockSize, s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
+	s.calm = min(b.whole(s.Computed+b.blockSize-1), s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
 }
 
 // land notes that a beat is done: every member that was in it knows one token more.
 func (c *cohort) land(p *Plan) {
-	if len(c.flying) == 0 || c.flying[0] != p {
-		return
+	if c.oldest == p {
+		c.oldest, c.landed = p.next, p.Beat
 	}
-	c.landed = p.Beat
-	last := len(c.flying) - 1
-	for i := range last { // there are one or two
-		c.flying[i] = c.flying[i+1]
-	}
-	c.flying = c.flying[:last]
 }
 
 // leave forgets a sequence that stops running.

@@ -64,7 +64,7 @@ func (b *batcher) slide(s *Seq) (next int32) {
 // another block fills, or one leaves a window; and not beyond the token whose output may be its last. Before it has
 // caught up with what it knew at its admission it does not decode at all.
 func (b *batcher) settle(s *Seq, tokens, next int32) {
-	room := (tokens + b.blockSize - 1) / b.blockSize * b.blockSize
+	room := b.whole(tokens + b.blockSize - 1)
 	s.full = b.nextFull(min(tokens, s.Known()))
 	s.calm = min(room, s.full-1, next, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
 	if tokens < s.fill || b.spec.on {
@@ -73,7 +73,12 @@ func (b *batcher) settle(s *Seq, tokens, next int32) {
 }
 
 // nextFull returns the known tokens at which another block fills.
-func (b *batcher) nextFull(known int32) int32 { return (known/b.blockSize + 1) * b.blockSize }
+func (b *batcher) nextFull(known int32) int32 { return b.whole(known) + b.blockSize }
+
+// whole returns so many tokens less those in a block that they do not fill. Numbers without a sign are divided faster.
+func (b *batcher) whole(tokens int32) int32 {
+	return tokens - int32(uint32(tokens)%uint32(b.blockSize))
+}
 
 // makeRoom preempts until the i-th running sequence has room for n more tokens, or has itself been preempted. It
 // returns where the sequence stands now.
@@ -143,9 +148,15 @@ func (b *batcher) preempt(p *Plan, s *Seq) {
 	b.waiting.pushFront(s)
 }
 
-// admit is the admission pass: enter is asked to let in the head of the line, until it says no. Nobody overtakes the
+// A door is a policy's rule for who comes in: it puts the head of the line into the plan, with the memory that it needs, or
+// does nothing and returns false.
+type door interface {
+	let(p *Plan, s *Seq) bool
+}
+
+// admit is the admission pass: the door is asked to let in the head of the line, until it says no. Nobody overtakes the
 // head, unless it still has to wait for steps from before its preemption, or for its KV.
-func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
+func (b *batcher) admit(p *Plan, d door) {
 	for b.someoneWaits() && b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) {
 		q := b.next()
 		s := q.head()
@@ -153,9 +164,9 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 			b.aside = append(b.aside, q.pop())
 			continue
 		}
-		in := b.running.n < b.limits.MaxNumSeqs && enter(p, s)
+		in := b.running.n < b.limits.MaxNumSeqs && d.let(p, s)
 		for !in && b.oust(p, s) {
-			in = enter(p, s)
+			in = d.let(p, s)
 		}
 		if !in {
 			break

@@ -48,7 +48,7 @@ func (b *batcher) Free(s *Seq) {
 	if s.State != Held {
 		return
 	}
-	b.leave(s.ID)
+	b.leave(s)
 	s.State = Gone
 	b.held--
 }

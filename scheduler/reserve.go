@@ -80,10 +80,10 @@ func (b *batcher) owed() (blocks int) {
 }
 
 // reserved is admit for a policy that reserves memory.
-func (b *batcher) reserved(p *Plan, enter func(*Plan, *Seq) bool) {
+func (b *batcher) reserved(p *Plan, d door) {
 	if b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) && b.someoneWaits() {
 		b.reserve.aside = b.owed()
-		b.admit(p, enter)
+		b.admit(p, d)
 	}
 }
 

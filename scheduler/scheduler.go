@@ -60,6 +60,7 @@ type Seq struct {
 	turn  int32 // the first plan that may take it again (pipeline stages)
 
 	unnamed bool  // it decodes in the beats after joined, to the final one; see cohort
+	slot    int32 // its place among the phases of the cohort
 	joined  int64 // the cohort's beats when it joined
 	final   int64 // the beat that gives it the last token that it may have
 	peg     sim.Peg[Seq]
@@ -100,7 +101,8 @@ type Plan struct {
 	// Beat counts the plans with members, this one included if it has any.
 	Beat int64
 
-	beats bool // it was made with members; they may have been named since
+	beats bool  // it was made with members; they may have been named since
+	next  *Plan // in the list that holds it: of the beats in flight, or of plans to be used again
 }
 
 // A Load is KV on its way from a lower tier to a sequence that has the memory for it already. When it has arrived, or

@@ -11,8 +11,7 @@ import (
 type sglang struct {
 	batcher
 	rules SGLangRules
-	enter func(*Plan, *Seq) bool // the method let, bound once
-	lpm   *prefixLine            // the waiting line, if it goes by cached prefixes; nil: first come, first served
+	lpm   *prefixLine // the waiting line, if it goes by cached prefixes; nil: first come, first served
 
 	first, least, decay float64 // the new-token ratio (reserve.share): at first, at least, less after each decode step
 	full                bool    // the last admission found no memory, and nobody has gone since
@@ -57,7 +56,6 @@ func SGLang(l Limits, r SGLangRules, c kvcache.Cache) Scheduler {
 		g.lpm = &prefixLine{cache: c}
 		g.waiting.line = g.lpm
 	}
-	g.enter = g.let
 	return g
 }
 
@@ -81,7 +79,7 @@ func (g *sglang) Plan(now sim.Time) *Plan {
 		if g.lpm != nil {
 			g.lpm.sort()
 		}
-		g.reserved(p, g.enter)
+		g.reserved(p, g)
 	}
 	if p.Empty() && !g.rules.EnableMixedChunk {
 		g.decode(p)
