@@ -12,47 +12,46 @@ import (
 // plan is reused next. It decides nothing by itself. All its arithmetic is on the hot path: a running decode costs a
 // few additions a step, and the cache hears of it only when a block fills.
 type batcher struct {
-	limits Limits
-	cache  kvcache.Cache
-	slider kvcache.Slider // nil: no layer of the model has a window
-	tier   kvcache.Tier   // nil: what the cache overwrites is lost
-	order  order
-	events
-	running running
-	cohort  cohort // of the running, those that decode in step
-	waiting queue
-	skipped queue  // passed over at the last look: they may not be admitted yet
-	aside   []*Seq // scratch of the admission pass
-
+	// What every step looks at comes first, close together.
+	cache     kvcache.Cache
 	budget    int32 // tokens that the plan being made may still take
 	plans     int32 // made so far
 	capacity  int32 // budget of a whole step
 	threshold int32 // most tokens of one sequence in a step
 	maxLen    int32 // most tokens of one sequence
 	blockSize int32
-	stages    int32 // of the pipeline
-	async     bool  // a plan is made before the outputs of the one before are known
-	touch     bool  // a decode wants a free block at hand, even when its last one has room (vLLM V0)
-	padded    bool  // steps cost more than the rows of their plan (static batching)
-	window    hardware.Window
+	stages    int32  // of the pipeline
+	async     bool   // a plan is made before the outputs of the one before are known
+	touch     bool   // a decode wants a free block at hand, even when its last one has room (vLLM V0)
+	padded    bool   // steps cost more than the rows of their plan (static batching)
+	unbounded bool   // the budget bounds prompts only: every decode gets its token
+	cohort    cohort // of the running, those that decode in step
+	recycled  *Plan  // a list
+	latest    *Plan  // the last one with work, for Check
+	running   running
+	waiting   queue
+	skipped   queue  // passed over at the last look: they may not be admitted yet
+	aside     []*Seq // scratch of the admission pass
+	moved     Moved  // not charged to a step yet
+	spare     int    // blocks that an admission must leave free (the watermark)
 	spec      speculation
-	spare     int // blocks that an admission must leave free (the watermark)
-	reserve   reservation
-	grip      grip
-	toBack    bool // whoever is preempted goes to the end of the line (SGLang)
-	unbounded bool // the budget bounds prompts only: every decode gets its token
+	counters  Counters
+	events
 
+	limits  Limits
+	window  hardware.Window
+	slider  kvcache.Slider // nil: no layer of the model has a window
+	tier    kvcache.Tier   // nil: what the cache overwrites is lost
 	leaver  kvcache.Steady // the cache, if it treats sequences that will not come back in a way of their own
+	order   order
+	reserve reservation
+	grip    grip
+	toBack  bool // whoever is preempted goes to the end of the line (SGLang)
 	swap    swap
-	moved   Moved    // not charged to a step yet
 	known   [2]int64 // of the blocks that the cache has ever copied down, and farther: those accounted for, or copied for an engine before
 	held    int      // sequences on hold
 	fetches bool     // KV has been fetched from a peer
-
-	recycled *Plan // a list
-	idle     Plan  // the empty one
-	latest   *Plan // the last one with work, for Check
-	counters Counters
+	idle    Plan     // the empty one
 }
 
 // newBatcher reads the settings; a zero limit means none.

@@ -78,8 +78,8 @@ func (b *batcher) Coast(n int) {
 func (c *cohort) rotate(n int) {
 	for range n {
 		p := c.oldest
-		c.latest.next = p
-		c.oldest, c.latest = p.next, p
+		c.newest.next = p
+		c.oldest, c.newest = p.next, p
 		p.next = nil
 	}
 }

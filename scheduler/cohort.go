@@ -16,22 +16,22 @@ import (
 // cohort in it, or, when budget or memory are short and order begins to matter, the cohort disbands, everybody is named
 // again and the simple loop decides. Whoever gets a token from a plan joins at its end.
 type cohort struct {
-	steady kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
-	size   int
-	beat   int64 // plans that it took part in
-	landed int64 // beats that are done
+	size     int
+	beat     int64 // plans that it took part in
+	landed   int64 // beats that are done
+	contexts int64 // Σ Computed of the members
+	begins   int   // the place in phase of those whose next token begins a block
+	phase    []int // members by (Computed - beat) mod block size: who fills a block when
+	oldest   *Plan // of the beats in flight, the first of a list; nil: there is none
+	newest   *Plan // and its end
 
-	contexts int64          // Σ Computed of the members
-	phase    []int          // members by (Computed - beat) mod block size: who fills a block when
-	begins   int            // the place in phase of those whose next token begins a block
-	newest   int64          // no member has a higher Rank
-	last     sim.Wheel[Seq] // members by the beat that gives them the last token they may have
-	until    int64          // no member gets its last token before this beat
-	gone     int            // no members any more, for their last token is in flight; unnamed all the same
-	leaving  []*Seq         // scratch of tick
-	loose    []*Seq         // the running that are not members, in their order
-	oldest   *Plan          // of the beats in flight, the first of a list; nil: there is none
-	latest   *Plan          // and its end
+	steady  kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
+	last    sim.Wheel[Seq] // members by the beat that gives them the last token they may have
+	until   int64          // nobody gets it before this beat
+	rank    int64          // no member has a higher one
+	loose   []*Seq         // the running that are not members, in their order
+	gone    int            // no members any more, for their last token is in flight; unnamed all the same
+	leaving []*Seq         // scratch of release
 }
 
 // Unnamed reports whether s decodes without being named in plans. So it does to its last token, unless plans name it again.
@@ -94,9 +94,9 @@ func (b *batcher) ride(p *Plan) {
 	if c.oldest == nil {
 		c.oldest = p
 	} else {
-		c.latest.next = p
+		c.newest.next = p
 	}
-	c.latest = p
+	c.newest = p
 }
 
 // fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
@@ -110,7 +110,7 @@ func (b *batcher) fits(blocks int) bool {
 	for _, s := range c.loose {
 		want := b.due(s)
 		if want > left {
-			if s.Rank < c.newest {
+			if s.Rank < c.rank {
 				return false // members behind it would have to go without
 			}
 			want = left
@@ -177,7 +177,7 @@ func (c *cohort) join(s *Seq) {
 	c.size++
 	c.contexts += int64(s.Computed)
 	c.phase[s.slot]++
-	c.newest = max(c.newest, s.Rank)
+	c.rank = max(c.rank, s.Rank)
 	c.last.Hang(&s.peg, s, s.final)
 }
 
@@ -291,7 +291,7 @@ func (b *batcher) disband() {
 			b.resume(s)
 		}
 	}
-	c.newest = -1
+	c.rank = -1
 }
 
 // resume works out how long s, which has parted from the cohort and runs on, just decodes; see settle.
