@@ -25,6 +25,7 @@ type batcher struct {
 	touch     bool   // a decode wants a free block at hand, even when its last one has room (vLLM V0)
 	padded    bool   // steps cost more than the rows of their plan (static batching)
 	unbounded bool   // the budget bounds prompts only: every decode gets its token
+	attended  bool   // an order wants to be asked, or drafts to be counted, before every plan
 	cohort    cohort // of the running, those that decode in step
 	recycled  *Plan  // a list
 	latest    *Plan  // the last one with work, for Check
@@ -34,6 +35,7 @@ type batcher struct {
 	aside     []*Seq // scratch of the admission pass
 	moved     Moved  // not charged to a step yet
 	spare     int    // blocks that an admission must leave free (the watermark)
+	total     int    // blocks of the pool
 	spec      speculation
 	counters  Counters
 	events
@@ -69,13 +71,15 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 		l.Order = Priority()
 	}
 	b.obey(l.Order)
+	b.attended = b.ticker != nil || b.watcher != nil || b.pacer != nil || b.spec.on
+	b.total = c.Usage().Total
 	b.capacity = min(bound(l.MaxNumBatchedTokens), bound(l.MaxNumScheduledTokens))
 	b.threshold = bound(l.LongPrefillTokenThreshold)
 	b.maxLen = bound(l.MaxModelLen)
 	b.limits.MaxNumSeqs = int(bound(l.MaxNumSeqs))
 	blocks := l.NumGPUBlocks
 	if blocks == 0 {
-		blocks = c.Usage().Total + 1
+		blocks = b.total + 1
 	}
 	b.spare = int(l.Watermark * float64(blocks))
 	b.swap.space = l.SwapBlocks
@@ -102,16 +106,10 @@ func (b *batcher) Add(s *Seq) {
 
 // begin returns an empty plan to fill, and the whole budget to fill it with.
 func (b *batcher) begin(now sim.Time) *Plan {
-	if b.ticker != nil || b.watcher != nil {
-		b.show(now)
-	}
 	b.plans++
 	b.budget = b.capacity
-	if b.pacer != nil {
-		b.budget = b.pacer.pace(now, b)
-	}
-	if b.spec.on {
-		b.open()
+	if b.attended {
+		b.attend(now)
 	}
 	p := b.recycled
 	if p == nil {
@@ -120,6 +118,15 @@ func (b *batcher) begin(now sim.Time) *Plan {
 	b.recycled, p.next = p.next, nil
 	p.reset()
 	return p
+}
+
+// attend is the part of begin that most schedulers have no use for.
+func (b *batcher) attend(now sim.Time) {
+	b.show(now)
+	if b.pacer != nil {
+		b.budget = b.pacer.pace(now, b)
+	}
+	b.open()
 }
 
 func (p *Plan) reset() {
@@ -137,22 +144,32 @@ func (p *Plan) reset() {
 // end hands the plan out. Empty plans are all the same one, so that asking in vain costs nothing.
 func (b *batcher) end(p *Plan) *Plan {
 	if p.Empty() {
-		b.idle.reset()
-		b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
-		b.idle.Loads = append(b.idle.Loads, p.Loads...)
-		b.idle.Wake = p.Wake
-		b.recycle(p)
-		return &b.idle
+		return b.idles(p)
 	}
-	if b.moved != (Moved{}) {
-		p.Moved, b.moved = b.moved, Moved{}
+	if b.spec.on || b.moved != (Moved{}) {
+		b.add(p)
 	}
 	b.latest = p
+	return p
+}
+
+// add adds to a step what is not in its rows: blocks to be moved, and the drafts to be made at its end.
+func (b *batcher) add(p *Plan) {
+	p.Moved, b.moved = b.moved, Moved{}
 	if b.spec.on {
 		b.spec.now = b.spec.after(p.Step.Seqs)
 		p.Step.Draft.Depth = int(b.spec.now)
 	}
-	return p
+}
+
+// idles takes an empty plan back and returns the one that stands for all of them.
+func (b *batcher) idles(p *Plan) *Plan {
+	b.idle.reset()
+	b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
+	b.idle.Loads = append(b.idle.Loads, p.Loads...)
+	b.idle.Wake = p.Wake
+	b.recycle(p)
+	return &b.idle
 }
 
 // due returns how many tokens a running sequence may compute now; 0 or less: it sits this step out.
@@ -207,8 +224,12 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 	if b.charger != nil {
 		b.charger.Charge(w)
 	}
-	b.addTo(&p.Step, w)
-	if !w.Decode && s.Preemptions > 0 {
+	if w.Decode || b.spec.on {
+		b.addTo(&p.Step, w)
+	} else {
+		p.Step.AddChunk(int(n), int(past), w.Samples, b.window)
+	}
+	if s.Preemptions > 0 && !w.Decode {
 		b.counters.RecomputedTokens += int64(n)
 	}
 }

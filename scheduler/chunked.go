@@ -25,8 +25,7 @@ func Chunked(l Limits, c kvcache.Cache) Scheduler {
 // Plan serves the running, then admits. A step that had to preempt admits nobody.
 func (c *chunked) Plan(now sim.Time) *Plan {
 	p := c.begin(now)
-	if c.flows() {
-		c.ride(p)
+	if c.cohort.alone() && c.ride(p) {
 		if c.tier == nil && !c.admits() {
 			return c.end(p)
 		}
@@ -116,7 +115,7 @@ func (b *batcher) tooLong(s *Seq) string {
 
 // tooBig says why the pool can never hold so many tokens and leave `spare` blocks free, or "".
 func (b *batcher) tooBig(tokens int32, spare int) string {
-	return tooMany(tokens, b.cache.Need(kvcache.Hit{}, int(tokens)), b.cache.Usage().Total-spare)
+	return tooMany(tokens, b.cache.Need(kvcache.Hit{}, int(tokens)), b.total-spare)
 }
 
 func tooMany(tokens int32, need, have int) string {

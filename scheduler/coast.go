@@ -16,25 +16,36 @@ type Coaster interface {
 // Calm reads only. It implements [Coaster].
 func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	c := &b.cohort
-	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p || !b.flows() || b.admits() {
+	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p || !c.alone() || b.admits() || c.size > int(b.capacity) {
 		return 0
 	}
 	blocks = blocks[:c.same(len(blocks))]
-	phase, begins, free := c.phase, c.begins, b.cache.Usage().Available()
-	for n < len(blocks) {
-		begun := phase[begins]
-		if free -= begun; free < 0 {
-			break
-		}
-		blocks[n] = begun
-		if begins--; begins < 0 {
-			begins = len(phase) - 1
-		}
-		n++
+	c.foresee(blocks)
+	if free := b.cache.Usage().Available(); c.size*(len(blocks)/len(c.phase)+1) > free {
+		blocks = blocks[:fitting(blocks, free)]
 	}
 	*step = hardware.Step{}
 	sumBeat(step, c.size, c.contexts+int64(c.size))
-	return n
+	return len(blocks)
+}
+
+// foresee fills in the blocks that each of the next beats begins.
+func (c *cohort) foresee(blocks []int) {
+	first := c.phase[c.begins:]
+	for len(blocks) > 0 {
+		blocks = blocks[copy(blocks, first):]
+		first = c.phase
+	}
+}
+
+// fitting returns how many of the beats that begin such blocks fit, one after the other.
+func fitting(blocks []int, free int) int {
+	for i, begun := range blocks {
+		if free -= begun; free < 0 {
+			return i
+		}
+	}
+	return len(blocks)
 }
 
 // same returns how many beats to come, at most so many, all present members take part in: the last of them may be the last
@@ -84,18 +95,16 @@ func (c *cohort) rotate(n int) {
 	}
 }
 
-// glide is tick n times, for beats that all present members take part in. It returns the blocks that they begin.
+// glide counts n beats that all present members take part in, and returns the blocks that they begin.
 func (c *cohort) glide(n int) (blocks int) {
-	begins := c.begins
-	for range n {
-		blocks += c.phase[begins]
-		if begins--; begins < 0 {
-			begins = len(c.phase) - 1
-		}
-	}
-	c.begins = begins
 	c.beat += int64(n)
 	c.contexts += int64(n) * int64(c.size)
+	turns, rest := n/len(c.phase), n%len(c.phase)
+	blocks = turns * c.size // every member begins one in every turn
+	for range rest {
+		blocks += c.phase[c.begins]
+		c.turn()
+	}
 	if c.last.Any(c.beat) {
 		c.release()
 	}

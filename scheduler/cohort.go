@@ -21,7 +21,7 @@ type cohort struct {
 	landed   int64 // beats that are done
 	contexts int64 // Σ Computed of the members
 	begins   int   // the place in phase of those whose next token begins a block
-	phase    []int // members by (Computed - beat) mod block size: who fills a block when
+	phase    []int // members by (beat - Computed) mod block size: who fills a block when
 	oldest   *Plan // of the beats in flight, the first of a list; nil: there is none
 	newest   *Plan // and its end
 
@@ -52,12 +52,8 @@ func (b *batcher) muster() {
 	b.cohort.phase = make([]int, b.blockSize)
 }
 
-// flows reports whether the next plan is a beat to which nothing is added but those who come in: nobody is loose, and there
-// is room.
-func (b *batcher) flows() bool {
-	c := &b.cohort
-	return c.size > 0 && len(c.loose) == 0 && c.size <= int(b.capacity) && c.phase[c.begins] <= b.cache.Usage().Available()
-}
+// alone reports whether all who run are members, and there are some.
+func (c *cohort) alone() bool { return c.size > 0 && len(c.loose) == 0 }
 
 // advance is the running pass by way of the cohort. It reports false, having planned nothing, if the simple loop must
 // decide; the cohort has then disbanded.
@@ -66,11 +62,10 @@ func (b *batcher) advance(p *Plan) bool {
 	if c.steady == nil {
 		return false
 	}
-	if c.size == 0 || !b.fits(c.phase[c.begins]) {
+	if c.size == 0 || !b.fits(c.phase[c.begins]) || !b.ride(p) {
 		b.disband()
 		return false
 	}
-	b.ride(p)
 	for _, s := range c.loose {
 		if n := b.due(s); n > 0 {
 			if s.Computed+n > s.calm {
@@ -82,14 +77,21 @@ func (b *batcher) advance(p *Plan) bool {
 	return true
 }
 
-// ride plans a beat, for which there is room: every member computes a token.
-func (b *batcher) ride(p *Plan) {
+// ride plans a beat: every member computes a token. It does nothing and returns false if budget or memory are too short.
+func (b *batcher) ride(p *Plan) bool {
 	c := &b.cohort
-	c.steady.Take(c.phase[c.begins])
+	if c.size > int(b.capacity) || !c.steady.Take(c.phase[c.begins]) {
+		return false
+	}
 	p.take(c.size, c.contexts+int64(c.size))
 	p.beats = true
 	b.budget -= int32(c.size)
-	c.tick()
+	c.beat++
+	c.contexts += int64(c.size)
+	c.turn()
+	if c.last.Any(c.beat) {
+		c.release()
+	}
 	p.Beat = c.beat
 	if c.oldest == nil {
 		c.oldest = p
@@ -97,6 +99,7 @@ func (b *batcher) ride(p *Plan) {
 		c.newest.next = p
 	}
 	c.newest = p
+	return true
 }
 
 // fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
@@ -188,10 +191,10 @@ func (s *Seq) lastPast() int64 { return int64(s.Prompt) + int64(s.MaxTokens) - 2
 // slot returns the place in phase of a member that has so many tokens now. That of those whose next token begins a block
 // is c.begins.
 func (c *cohort) slot(computed int32) int32 {
-	size := uint32(len(c.phase))
-	i := uint32(c.begins) + uint32(computed)%size
-	if i >= size {
-		i -= size
+	size := len(c.phase)
+	i := c.begins - int(uint32(computed)%uint32(size))
+	if i < 0 {
+		i += size
 	}
 	return int32(i)
 }
@@ -207,15 +210,10 @@ func sumBeat(s *hardware.Step, size int, read int64) {
 	s.Tokens, s.Seqs, s.Decodes, s.Sampled, s.KVRead = size, size, size, size, read
 }
 
-// tick counts a beat, in which every member computes a token more.
-func (c *cohort) tick() {
-	c.beat++
-	c.contexts += int64(c.size)
-	if c.begins--; c.begins < 0 {
-		c.begins = len(c.phase) - 1
-	}
-	if c.last.Any(c.beat) {
-		c.release()
+// turn moves on to those who begin a block in the next beat.
+func (c *cohort) turn() {
+	if c.begins++; c.begins == len(c.phase) {
+		c.begins = 0
 	}
 }
 

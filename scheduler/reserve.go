@@ -107,5 +107,5 @@ func (b *batcher) tooBigInOnePiece(tokens int32, spare int) string {
 		return r
 	}
 	layers := b.cache.Need(kvcache.Hit{}, 1)
-	return tooMany(tokens, b.blocks(tokens)*layers, b.cache.Usage().Total-spare)
+	return tooMany(tokens, b.blocks(tokens)*layers, b.total-spare)
 }
