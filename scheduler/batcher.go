@@ -26,16 +26,18 @@ type batcher struct {
 	padded    bool   // steps cost more than the rows of their plan (static batching)
 	unbounded bool   // the budget bounds prompts only: every decode gets its token
 	attended  bool   // an order wants to be asked, or drafts to be counted, before every plan
+	laden     bool   // steps may carry more than their rows: blocks to be moved, or drafts
 	cohort    cohort // of the running, those that decode in step
 	recycled  *Plan  // a list
 	latest    *Plan  // the last one with work, for Check
 	running   running
 	waiting   queue
-	skipped   queue  // passed over at the last look: they may not be admitted yet
-	aside     []*Seq // scratch of the admission pass
-	moved     Moved  // not charged to a step yet
-	spare     int    // blocks that an admission must leave free (the watermark)
-	total     int    // blocks of the pool
+	skipped   queue    // passed over at the last look: they may not be admitted yet
+	aside     []*Seq   // scratch of the admission pass
+	moved     Moved    // not charged to a step yet
+	spare     int      // blocks that an admission must leave free (the watermark)
+	total     int      // blocks of the pool
+	holds     [2]int32 // tokens that it holds, and blocks that it leaves free beside them, as far as anybody has asked
 	spec      speculation
 	counters  Counters
 	events
@@ -83,6 +85,7 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 	}
 	b.spare = int(l.Watermark * float64(blocks))
 	b.swap.space = l.SwapBlocks
+	b.laden = b.spec.on || b.tier != nil || b.swap.space > 0
 	b.leaver, _ = c.(kvcache.Steady)
 	return b
 }
@@ -146,15 +149,15 @@ func (b *batcher) end(p *Plan) *Plan {
 	if p.Empty() {
 		return b.idles(p)
 	}
-	if b.spec.on || b.moved != (Moved{}) {
-		b.add(p)
+	if b.laden {
+		b.extras(p)
 	}
 	b.latest = p
 	return p
 }
 
-// add adds to a step what is not in its rows: blocks to be moved, and the drafts to be made at its end.
-func (b *batcher) add(p *Plan) {
+// extras adds to a step what is not in its rows: blocks to be moved, and the drafts to be made at its end.
+func (b *batcher) extras(p *Plan) {
 	p.Moved, b.moved = b.moved, Moved{}
 	if b.spec.on {
 		b.spec.now = b.spec.after(p.Step.Seqs)

@@ -46,7 +46,8 @@ func (c *chunked) Plan(now sim.Time) *Plan {
 }
 
 // let admits the head of the line if its next chunk fits. The full-prompt gate also wants room for all it knows now,
-// though not for what it will generate: memory for decodes is always taken on trust.
+// though not for what it will generate: memory for decodes is always taken on trust. It has nothing to add where the chunk
+// is all of it.
 func (c *chunked) let(p *Plan, s *Seq) bool {
 	if s.State == Loaded {
 		return c.board(p, s)
@@ -64,12 +65,13 @@ func (c *chunked) let(p *Plan, s *Seq) bool {
 			return c.load(p, s, hit, int32(more), int32(far))
 		}
 	}
-	n, ok := c.chunk(known - int32(hit.Tokens))
+	rest := known - int32(hit.Tokens)
+	n, ok := c.chunk(rest)
 	if !ok {
 		return false
 	}
 	spare := c.keep()
-	if c.limits.SchedulerReserveFullISL {
+	if n < rest && c.limits.SchedulerReserveFullISL {
 		if c.cache.Need(hit, int(min(known, c.maxLen)))+spare > c.cache.Usage().Available() {
 			return false
 		}
@@ -115,7 +117,14 @@ func (b *batcher) tooLong(s *Seq) string {
 
 // tooBig says why the pool can never hold so many tokens and leave `spare` blocks free, or "".
 func (b *batcher) tooBig(tokens int32, spare int) string {
-	return tooMany(tokens, b.cache.Need(kvcache.Hit{}, int(tokens)), b.total-spare)
+	if tokens <= b.holds[0] && spare <= int(b.holds[1]) {
+		return "" // fewer tokens never need more blocks
+	}
+	if r := tooMany(tokens, b.cache.Need(kvcache.Hit{}, int(tokens)), b.total-spare); r != "" {
+		return r
+	}
+	b.holds = [2]int32{tokens, int32(spare)}
+	return ""
 }
 
 func tooMany(tokens int32, need, have int) string {

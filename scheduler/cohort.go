@@ -295,7 +295,7 @@ func (b *batcher) disband() {
 // resume works out how long s, which has parted from the cohort and runs on, just decodes; see settle.
 func (b *batcher) resume(s *Seq) {
 	s.full = b.nextFull(s.Computed - s.Pending)
-	s.calm = min(b.whole(s.Computed+b.blockSize-1), s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
+	s.calm = min(b.floor(s.Computed+b.blockSize-1), s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
 }
 
 // land notes that a beat is done: every member that was in it knows one token more.

@@ -57,6 +57,10 @@ func (b *batcher) slide(s *Seq) (next int32) {
 	if b.slider == nil {
 		return math.MaxInt32
 	}
+	return b.slideOn(s)
+}
+
+func (b *batcher) slideOn(s *Seq) (next int32) {
 	return int32(min(b.slider.Slide(s.ID, int(s.Computed-s.InFlight)), math.MaxInt32))
 }
 
@@ -64,7 +68,7 @@ func (b *batcher) slide(s *Seq) (next int32) {
 // another block fills, or one leaves a window; and not beyond the token whose output may be its last. Before it has
 // caught up with what it knew at its admission it does not decode at all.
 func (b *batcher) settle(s *Seq, tokens, next int32) {
-	room := b.whole(tokens + b.blockSize - 1)
+	room := b.floor(tokens + b.blockSize - 1)
 	s.full = b.nextFull(min(tokens, s.Known()))
 	s.calm = min(room, s.full-1, next, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
 	if tokens < s.fill || b.spec.on {
@@ -73,10 +77,10 @@ func (b *batcher) settle(s *Seq, tokens, next int32) {
 }
 
 // nextFull returns the known tokens at which another block fills.
-func (b *batcher) nextFull(known int32) int32 { return b.whole(known) + b.blockSize }
+func (b *batcher) nextFull(known int32) int32 { return b.floor(known) + b.blockSize }
 
-// whole returns so many tokens less those in a block that they do not fill. Numbers without a sign are divided faster.
-func (b *batcher) whole(tokens int32) int32 {
+// floor returns so many tokens less those in a block that they do not fill. Numbers without a sign are divided faster.
+func (b *batcher) floor(tokens int32) int32 {
 	return tokens - int32(uint32(tokens)%uint32(b.blockSize))
 }
 
@@ -158,17 +162,17 @@ type door interface {
 // head, unless it still has to wait for steps from before its preemption, or for its KV.
 func (b *batcher) admit(p *Plan, d door) {
 	for b.someoneWaits() && b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) {
-		q := b.next()
+		q := &b.waiting
+		if b.skipped.n > 0 {
+			q = b.next()
+		}
 		s := q.head()
 		if s.Stale > 0 || s.State == Loading {
 			b.aside = append(b.aside, q.pop())
 			continue
 		}
 		in := b.running.n < b.limits.MaxNumSeqs && d.let(p, s)
-		for !in && b.oust(p, s) {
-			in = d.let(p, s)
-		}
-		if !in {
+		if !in && !b.force(p, s, d) {
 			break
 		}
 		q.remove(s) // its place may have changed: it has been charged for
@@ -181,6 +185,16 @@ func (b *batcher) admit(p *Plan, d door) {
 	if len(b.aside) > 0 {
 		b.skip()
 	}
+}
+
+// force lets s in at the cost of others, as far as the order allows that.
+func (b *batcher) force(p *Plan, s *Seq, d door) bool {
+	for b.oust(p, s) {
+		if d.let(p, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // skip puts those who had to be passed over at the head of the line that is looked at first next time.

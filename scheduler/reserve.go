@@ -36,13 +36,18 @@ const (
 
 // claim returns the tokens that a sequence takes memory for when its first `tokens` are about to be computed.
 func (b *batcher) claim(s *Seq, tokens int32) int32 {
-	switch b.grip {
-	case wholePrompt:
-		return max(tokens, min(s.Known(), b.maxLen))
-	case wholeAnswer:
-		return max(tokens, b.final(s))
+	if b.grip == chunkOnly {
+		return tokens
 	}
-	return tokens
+	return max(tokens, b.whole(s))
+}
+
+// whole returns all the tokens that s takes memory for at once.
+func (b *batcher) whole(s *Seq) int32 {
+	if b.grip == wholePrompt {
+		return min(s.Known(), b.maxLen)
+	}
+	return b.final(s)
 }
 
 // final returns the most tokens that s may have to hold: the last one that it generates is never fed back.
