@@ -12,48 +12,50 @@ import (
 // plan is reused next. It decides nothing by itself. All its arithmetic is on the hot path: a running decode costs a
 // few additions a step, and the cache hears of it only when a block fills.
 type batcher struct {
-	limits Limits
-	cache  kvcache.Cache
-	slider kvcache.Slider // nil: no layer of the model has a window
-	tier   kvcache.Tier   // nil: what the cache overwrites is lost
-	order  order
-	events
-	running running
-	cohort  cohort // of the running, those that decode in step
-	waiting line
-	skipped line   // passed over at the last look: they may not be admitted yet
-	aside   []*Seq // scratch of the admission pass
-
+	// What every step looks at comes first, close together.
+	cache     kvcache.Cache
 	budget    int32 // tokens that the plan being made may still take
 	plans     int32 // made so far
 	capacity  int32 // budget of a whole step
 	threshold int32 // most tokens of one sequence in a step
 	maxLen    int32 // most tokens of one sequence
 	blockSize int32
-	stages    int32 // of the pipeline
-	async     bool  // a plan is made before the outputs of the one before are known
-	touch     bool  // a decode wants a free block at hand, even when its last one has room (vLLM V0)
-	padded    bool  // steps cost more than the rows of their plan (static batching)
-	window    hardware.Window
+	stages    int32  // of the pipeline
+	async     bool   // a plan is made before the outputs of the one before are known
+	touch     bool   // a decode wants a free block at hand, even when its last one has room (vLLM V0)
+	padded    bool   // steps cost more than the rows of their plan (static batching)
+	unbounded bool   // the budget bounds prompts only: every decode gets its token
+	attended  bool   // an order wants to be asked, or drafts to be counted, before every plan
+	laden     bool   // steps may carry more than their rows: blocks to be moved, or drafts
+	cohort    cohort // of the running, those that decode in step
+	recycled  *Plan  // a list
+	latest    *Plan  // the last one with work, for Check
+	running   running
+	waiting   queue
+	skipped   queue    // passed over at the last look: they may not be admitted yet
+	aside     []*Seq   // scratch of the admission pass
+	moved     Moved    // not charged to a step yet
+	spare     int      // blocks that an admission must leave free (the watermark)
+	total     int      // blocks of the pool
+	holds     [2]int32 // tokens that it holds, and blocks that it leaves free beside them, as far as anybody has asked
 	spec      speculation
-	spare     int // blocks that an admission must leave free (the watermark)
-	reserve   reservation
-	grip      grip
-	toBack    bool // whoever is preempted goes to the end of the line (SGLang)
-	unbounded bool // the budget bounds prompts only: every decode gets its token
+	counters  Counters
+	events
 
-	leave func(kvcache.SeqID) // the cache's release for a sequence that will not come back
-
+	limits  Limits
+	window  hardware.Window
+	slider  kvcache.Slider // nil: no layer of the model has a window
+	tier    kvcache.Tier   // nil: what the cache overwrites is lost
+	leaver  kvcache.Steady // the cache, if it treats sequences that will not come back in a way of their own
+	order   order
+	reserve reservation
+	grip    grip
+	toBack  bool // whoever is preempted goes to the end of the line (SGLang)
 	swap    swap
-	moved   Moved    // not charged to a step yet
 	known   [2]int64 // of the blocks that the cache has ever copied down, and farther: those accounted for, or copied for an engine before
 	held    int      // sequences on hold
 	fetches bool     // KV has been fetched from a peer
-
-	recycled []*Plan
-	idle     Plan  // the empty one
-	latest   *Plan // the last one with work, for Check
-	counters Counters
+	idle    Plan     // the empty one
 }
 
 // newBatcher reads the settings; a zero limit means none.
@@ -71,20 +73,20 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 		l.Order = Priority()
 	}
 	b.obey(l.Order)
+	b.attended = b.ticker != nil || b.watcher != nil || b.pacer != nil || b.spec.on
+	b.total = c.Usage().Total
 	b.capacity = min(bound(l.MaxNumBatchedTokens), bound(l.MaxNumScheduledTokens))
 	b.threshold = bound(l.LongPrefillTokenThreshold)
 	b.maxLen = bound(l.MaxModelLen)
 	b.limits.MaxNumSeqs = int(bound(l.MaxNumSeqs))
 	blocks := l.NumGPUBlocks
 	if blocks == 0 {
-		blocks = c.Usage().Total + 1
+		blocks = b.total + 1
 	}
 	b.spare = int(l.Watermark * float64(blocks))
 	b.swap.space = l.SwapBlocks
-	b.leave = c.Release
-	if steady, ok := c.(kvcache.Steady); ok {
-		b.leave = steady.Leave
-	}
+	b.laden = b.spec.on || b.tier != nil || b.swap.space > 0
+	b.leaver, _ = c.(kvcache.Steady)
 	return b
 }
 
@@ -107,48 +109,70 @@ func (b *batcher) Add(s *Seq) {
 
 // begin returns an empty plan to fill, and the whole budget to fill it with.
 func (b *batcher) begin(now sim.Time) *Plan {
-	b.show(now)
 	b.plans++
 	b.budget = b.capacity
-	if b.pacer != nil {
-		b.budget = b.pacer.pace(now, b)
+	if b.attended {
+		b.attend(now)
 	}
-	b.open()
-	n := len(b.recycled) - 1
-	if n < 0 {
+	p := b.recycled
+	if p == nil {
 		return &Plan{}
 	}
-	p := b.recycled[n]
-	b.recycled = b.recycled[:n]
+	b.recycled, p.next = p.next, nil
 	p.reset()
 	return p
 }
 
+// attend is the part of begin that most schedulers have no use for.
+func (b *batcher) attend(now sim.Time) {
+	b.show(now)
+	if b.pacer != nil {
+		b.budget = b.pacer.pace(now, b)
+	}
+	b.open()
+}
+
 func (p *Plan) reset() {
-	p.Work, p.Preempted, p.Admitted = p.Work[:0], p.Preempted[:0], p.Admitted[:0]
-	p.Loads, p.Moved = p.Loads[:0], Moved{}
-	p.Wake, p.Step = 0, hardware.Step{}
-	p.Members, p.Beat, p.beats = 0, 0, false
+	p.Work = p.Work[:0]
+	p.Preempted = p.Preempted[:0]
+	p.Admitted = p.Admitted[:0]
+	p.Loads = p.Loads[:0]
 	p.Ranks = p.Ranks[:0]
+	p.Moved = Moved{}
+	p.Wake = 0
+	p.Step = hardware.Step{}
+	p.Members, p.Beat, p.beats = 0, 0, false
 }
 
 // end hands the plan out. Empty plans are all the same one, so that asking in vain costs nothing.
 func (b *batcher) end(p *Plan) *Plan {
 	if p.Empty() {
-		b.idle.reset()
-		b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
-		b.idle.Loads = append(b.idle.Loads, p.Loads...)
-		b.idle.Wake = p.Wake
-		b.recycled = append(b.recycled, p)
-		return &b.idle
+		return b.idles(p)
 	}
-	p.Moved, b.moved = b.moved, Moved{}
+	if b.laden {
+		b.extras(p)
+	}
 	b.latest = p
+	return p
+}
+
+// extras adds to a step what is not in its rows: blocks to be moved, and the drafts to be made at its end.
+func (b *batcher) extras(p *Plan) {
+	p.Moved, b.moved = b.moved, Moved{}
 	if b.spec.on {
 		b.spec.now = b.spec.after(p.Step.Seqs)
 		p.Step.Draft.Depth = int(b.spec.now)
 	}
-	return p
+}
+
+// idles takes an empty plan back and returns the one that stands for all of them.
+func (b *batcher) idles(p *Plan) *Plan {
+	b.idle.reset()
+	b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
+	b.idle.Loads = append(b.idle.Loads, p.Loads...)
+	b.idle.Wake = p.Wake
+	b.recycle(p)
+	return &b.idle
 }
 
 // due returns how many tokens a running sequence may compute now; 0 or less: it sits this step out.
@@ -203,8 +227,12 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 	if b.charger != nil {
 		b.charger.Charge(w)
 	}
-	b.addTo(&p.Step, w)
-	if !w.Decode && s.Preemptions > 0 {
+	if w.Decode || b.spec.on {
+		b.addTo(&p.Step, w)
+	} else {
+		p.Step.AddChunk(int(n), int(past), w.Samples, b.window)
+	}
+	if s.Preemptions > 0 && !w.Decode {
 		b.counters.RecomputedTokens += int64(n)
 	}
 }
@@ -238,36 +266,43 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 	}
 	b.cohort.land(p)
 	for i := range p.Work {
-		w := &p.Work[i]
-		s := w.Seq
-		s.InFlight -= w.Tokens
-		stale := s.Stale > 0
-		if stale {
-			s.Stale -= w.Tokens
-		}
-		if !w.Samples || s.State >= Gone {
-			continue
-		}
-		s.Out++
-		if b.spec.on {
-			b.verdict(w, stale)
-		}
-		if stale {
-			b.refile(s)
-		}
-		if !b.async {
-			continue
-		}
-		if !stale {
-			s.Pending--
-		}
-		// A synchronous plan knows the tokens whose blocks it fills. Here their content is known only now.
-		if known := s.Computed - s.Pending; s.State == Running && known >= s.full {
-			b.cache.Know(s.ID, int(known))
-			s.full = b.nextFull(known)
-		}
+		b.ran(&p.Work[i])
 	}
-	b.recycled = append(b.recycled, p)
+	b.recycle(p)
+}
+
+// recycle keeps a plan to be used again.
+func (b *batcher) recycle(p *Plan) { p.next, b.recycled = b.recycled, p }
+
+// ran reports that a row has run.
+func (b *batcher) ran(w *Work) {
+	s := w.Seq
+	s.InFlight -= w.Tokens
+	stale := s.Stale > 0
+	if stale {
+		s.Stale -= w.Tokens
+	}
+	if !w.Samples || s.State >= Gone {
+		return
+	}
+	s.Out++
+	if b.spec.on {
+		b.verdict(w, stale)
+	}
+	if stale {
+		b.refile(s)
+	}
+	if !b.async {
+		return
+	}
+	if !stale {
+		s.Pending--
+	}
+	// A synchronous plan knows the tokens whose blocks it fills. Here their content is known only now.
+	if known := s.Computed - s.Pending; s.State == Running && known >= s.full {
+		b.cache.Know(s.ID, int(known))
+		s.full = b.nextFull(known)
+	}
 }
 
 // Drop takes out a sequence, whatever its state.
@@ -279,8 +314,8 @@ func (b *batcher) Drop(s *Seq) {
 		} else {
 			b.cohort.leave(s)
 		}
-		b.running.removeAt(b.running.find(s))
-		b.leave(s.ID)
+		b.running.remove(s)
+		b.leave(s)
 	case Waiting, Preempted, Loading, Loaded:
 		if !b.waiting.remove(s) {
 			b.skipped.remove(s)
@@ -296,9 +331,18 @@ func (b *batcher) Drop(s *Seq) {
 	s.State = Gone
 }
 
+// leave gives back the memory of a sequence that will not come back.
+func (b *batcher) leave(s *Seq) {
+	if b.leaver != nil {
+		b.leaver.Leave(s.ID)
+	} else {
+		b.cache.Release(s.ID)
+	}
+}
+
 // Load reads only.
 func (b *batcher) Load() (running, waiting int) {
-	return len(b.running), b.waiting.len() + b.skipped.len() + len(b.swap.line)
+	return b.running.n, b.waiting.n + b.skipped.n + len(b.swap.line)
 }
 
 // Counters reads only.

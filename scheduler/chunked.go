@@ -12,14 +12,12 @@ import (
 // long prompt takes the budget that the others leave, in chunks.
 type chunked struct {
 	batcher
-	enter func(*Plan, *Seq) bool // the method let, bound once
 }
 
 // Chunked returns vLLM's V1 scheduler: one token budget for prompts and decodes, recompute preemption, and prompts
 // admitted in order of arrival (or of priority) as long as budget, seats and memory last.
 func Chunked(l Limits, c kvcache.Cache) Scheduler {
 	s := &chunked{batcher: newBatcher(l, c)}
-	s.enter = s.let
 	s.muster()
 	return s
 }
@@ -27,15 +25,15 @@ func Chunked(l Limits, c kvcache.Cache) Scheduler {
 // Plan serves the running, then admits. A step that had to preempt admits nobody.
 func (c *chunked) Plan(now sim.Time) *Plan {
 	p := c.begin(now)
-	if c.tier == nil && c.smooth() {
-		c.ride(p)
-		return c.end(p)
-	}
-	if !c.advance(p) {
+	if c.cohort.alone() && c.ride(p) {
+		if c.tier == nil && !c.admits() {
+			return c.end(p)
+		}
+	} else if !c.advance(p) {
 		c.extend(p)
 	}
 	if len(p.Preempted) == 0 {
-		c.admit(p, c.enter)
+		c.admit(p, c)
 	}
 	if c.tier != nil || c.fetches {
 		c.unblock(p)
@@ -48,7 +46,8 @@ func (c *chunked) Plan(now sim.Time) *Plan {
 }
 
 // let admits the head of the line if its next chunk fits. The full-prompt gate also wants room for all it knows now,
-// though not for what it will generate: memory for decodes is always taken on trust.
+// though not for what it will generate: memory for decodes is always taken on trust. It has nothing to add where the chunk
+// is all of it.
 func (c *chunked) let(p *Plan, s *Seq) bool {
 	if s.State == Loaded {
 		return c.board(p, s)
@@ -57,18 +56,22 @@ func (c *chunked) let(p *Plan, s *Seq) bool {
 		return c.fetch(p, s)
 	}
 	known := s.Known()
-	hit := c.match(s)
+	hit := c.cache.Match(s.Tokens, int(known))
+	if c.spec.on && c.spec.DropLast {
+		hit = c.dropLast(s, hit)
+	}
 	if c.tier != nil {
 		if more, far := c.tier.Below(s.Tokens, int(known), hit); more > 0 {
 			return c.load(p, s, hit, int32(more), int32(far))
 		}
 	}
-	n, ok := c.chunk(known - int32(hit.Tokens))
+	rest := known - int32(hit.Tokens)
+	n, ok := c.chunk(rest)
 	if !ok {
 		return false
 	}
 	spare := c.keep()
-	if c.limits.SchedulerReserveFullISL {
+	if n < rest && c.limits.SchedulerReserveFullISL {
 		if c.cache.Need(hit, int(min(known, c.maxLen)))+spare > c.cache.Usage().Available() {
 			return false
 		}
@@ -87,7 +90,7 @@ func (c *chunked) chunk(n int32) (int32, bool) {
 
 // keep returns the blocks that an admission must leave free now.
 func (c *chunked) keep() int {
-	if len(c.running) > 0 {
+	if c.running.n > 0 {
 		return c.spare
 	}
 	return 0
@@ -114,7 +117,14 @@ func (b *batcher) tooLong(s *Seq) string {
 
 // tooBig says why the pool can never hold so many tokens and leave `spare` blocks free, or "".
 func (b *batcher) tooBig(tokens int32, spare int) string {
-	return tooMany(tokens, b.cache.Need(kvcache.Hit{}, int(tokens)), b.cache.Usage().Total-spare)
+	if tokens <= b.holds[0] && spare <= int(b.holds[1]) {
+		return "" // fewer tokens never need more blocks
+	}
+	if r := tooMany(tokens, b.cache.Need(kvcache.Hit{}, int(tokens)), b.total-spare); r != "" {
+		return r
+	}
+	b.holds = [2]int32{tokens, int32(spare)}
+	return ""
 }
 
 func tooMany(tokens int32, need, have int) string {

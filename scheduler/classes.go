@@ -14,8 +14,9 @@ func classOf(s *Seq) class { return class(s.Computed >= s.fill) }
 
 // serve is extend for one class of the running.
 func (b *batcher) serve(p *Plan, c class) {
-	for i := 0; i < len(b.running) && b.budget > 0; i++ {
-		s := b.running[i]
+	running := b.running.list()
+	for i := 0; i < len(running) && b.budget > 0; i++ {
+		s := running[i]
 		if classOf(s) != c {
 			continue
 		}
@@ -28,6 +29,7 @@ func (b *batcher) serve(p *Plan, c class) {
 			if i, ok = b.makeRoom(p, i, n); !ok {
 				return
 			}
+			running = b.running.list()
 		}
 		b.place(p, s, n)
 	}

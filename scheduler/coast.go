@@ -16,53 +16,97 @@ type Coaster interface {
 // Calm reads only. It implements [Coaster].
 func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	c := &b.cohort
-	if len(p.Work) > 0 || p.Members == 0 || len(c.flying) == 0 || c.flying[0] != p || !b.smooth() {
+	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p || !c.alone() || b.admits() || c.size > int(b.capacity) {
 		return 0
 	}
-	free, begins := b.cache.Usage().Available(), c.begins
-	for n < len(blocks) {
-		if free -= c.phase[begins]; free < 0 {
-			break
-		}
-		blocks[n] = c.phase[begins]
-		if begins--; begins < 0 {
-			begins = len(c.phase) - 1
-		}
-		if n++; c.last.Any(c.beat + int64(n)) {
-			break // then the cohort is a smaller one
+	blocks = blocks[:c.same(len(blocks))]
+	c.foresee(blocks)
+	if free := b.cache.Usage().Available(); c.size*(len(blocks)/len(c.phase)+1) > free {
+		blocks = blocks[:fitting(blocks, free)]
+	}
+	*step = hardware.Step{}
+	sumBeat(step, c.size, c.contexts+int64(c.size))
+	return len(blocks)
+}
+
+// foresee fills in the blocks that each of the next beats begins.
+func (c *cohort) foresee(blocks []int) {
+	first := c.phase[c.begins:]
+	for len(blocks) > 0 {
+		blocks = blocks[copy(blocks, first):]
+		first = c.phase
+	}
+}
+
+// fitting returns how many of the beats that begin such blocks fit, one after the other.
+func fitting(blocks []int, free int) int {
+	for i, begun := range blocks {
+		if free -= begun; free < 0 {
+			return i
 		}
 	}
-	*step = beatOf(c.size, c.contexts+int64(c.size))
-	return n
+	return len(blocks)
+}
+
+// same returns how many beats to come, at most so many, all present members take part in: the last of them may be the last
+// one for somebody.
+func (c *cohort) same(most int) int {
+	if c.until <= c.beat {
+		c.until = c.beat + 1
+		for left := most; left > 0 && !c.last.Any(c.until); left-- {
+			c.until++
+		}
+	}
+	return int(min(int64(most), c.until-c.beat))
 }
 
 // admits reports whether the next plan may look for somebody to admit: there is a seat, and somebody waits for it.
 func (b *batcher) admits() bool {
-	return len(b.running) < b.limits.MaxNumSeqs && b.someoneWaits()
+	return b.running.n < b.limits.MaxNumSeqs && b.someoneWaits()
 }
 
-func (b *batcher) someoneWaits() bool { return b.waiting.len()+b.skipped.len() > 0 }
+func (b *batcher) someoneWaits() bool { return b.waiting.n+b.skipped.n > 0 }
 
 // Coast takes the next n beats. It implements [Coaster].
 func (b *batcher) Coast(n int) {
 	c := &b.cohort
-	size, read, blocks := c.size, c.contexts+int64(c.size), 0
-	for range n {
-		blocks += c.phase[c.begins]
-		c.tick()
-	}
-	c.steady.Take(blocks)
+	size, read := c.size, c.contexts+int64(c.size)
+	before, depth := c.beat, int(c.beat-c.landed)
+	c.steady.Take(c.glide(n))
 	b.plans += int32(n)
 	c.landed += int64(n)
-	depth := len(c.flying)
-	for range n % depth {
-		p := c.flying[0]
-		copy(c.flying, c.flying[1:])
-		c.flying[depth-1] = p
+	c.rotate(n % depth)
+	beat := c.landed
+	for p := c.oldest; p != nil; p = p.next {
+		if beat++; beat > before {
+			p.Beat = beat
+			p.take(size, read+(beat-before-1)*int64(size))
+		}
 	}
-	for i := range min(n, depth) {
-		p := c.flying[depth-1-i]
-		p.Members, p.Beat = size, c.beat-int64(i)
-		p.Step = beatOf(size, read+int64(n-1-i)*int64(size))
+}
+
+// rotate makes n times the oldest beat in flight the latest.
+func (c *cohort) rotate(n int) {
+	for range n {
+		p := c.oldest
+		c.newest.next = p
+		c.oldest, c.newest = p.next, p
+		p.next = nil
 	}
+}
+
+// glide counts n beats that all present members take part in, and returns the blocks that they begin.
+func (c *cohort) glide(n int) (blocks int) {
+	c.beat += int64(n)
+	c.contexts += int64(n) * int64(c.size)
+	turns, rest := n/len(c.phase), n%len(c.phase)
+	blocks = turns * c.size // every member begins one in every turn
+	for range rest {
+		blocks += c.phase[c.begins]
+		c.turn()
+	}
+	if c.last.Any(c.beat) {
+		c.release()
+	}
+	return blocks
 }

@@ -16,19 +16,22 @@ import (
 // cohort in it, or, when budget or memory are short and order begins to matter, the cohort disbands, everybody is named
 // again and the simple loop decides. Whoever gets a token from a plan joins at its end.
 type cohort struct {
-	steady kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
-	size   int
-	beat   int64 // plans that it took part in
-	landed int64 // beats that are done
+	size     int
+	beat     int64 // plans that it took part in
+	landed   int64 // beats that are done
+	contexts int64 // Σ Computed of the members
+	begins   int   // the place in phase of those whose next token begins a block
+	phase    []int // members by (beat - Computed) mod block size: who fills a block when
+	oldest   *Plan // of the beats in flight, the first of a list; nil: there is none
+	newest   *Plan // and its end
 
-	contexts int64          // Σ Computed of the members
-	phase    []int          // members by (Computed - beat) mod block size: who fills a block when
-	begins   int            // the place in phase of those whose next token begins a block
-	newest   int64          // no member has a higher Rank
-	last     sim.Wheel[Seq] // members by the beat that gives them the last token they may have
-	gone     []*Seq         // no members any more, for their last token is in flight; unnamed all the same
-	loose    []*Seq         // the running that are not members, in their order
-	flying   []*Plan        // beats in flight, oldest first
+	steady  kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
+	last    sim.Wheel[Seq] // members by the beat that gives them the last token they may have
+	until   int64          // nobody gets it before this beat
+	rank    int64          // no member has a higher one
+	loose   []*Seq         // the running that are not members, in their order
+	gone    int            // no members any more, for their last token is in flight; unnamed all the same
+	leaving []*Seq         // scratch of release
 }
 
 // Unnamed reports whether s decodes without being named in plans. So it does to its last token, unless plans name it again.
@@ -49,6 +52,9 @@ func (b *batcher) muster() {
 	b.cohort.phase = make([]int, b.blockSize)
 }
 
+// alone reports whether all who run are members, and there are some.
+func (c *cohort) alone() bool { return c.size > 0 && len(c.loose) == 0 }
+
 // advance is the running pass by way of the cohort. It reports false, having planned nothing, if the simple loop must
 // decide; the cohort has then disbanded.
 func (b *batcher) advance(p *Plan) bool {
@@ -56,11 +62,10 @@ func (b *batcher) advance(p *Plan) bool {
 	if c.steady == nil {
 		return false
 	}
-	if c.size == 0 || !b.fits(c.phase[c.begins]) {
+	if c.size == 0 || !b.fits(c.phase[c.begins]) || !b.ride(p) {
 		b.disband()
 		return false
 	}
-	b.ride(p)
 	for _, s := range c.loose {
 		if n := b.due(s); n > 0 {
 			if s.Computed+n > s.calm {
@@ -72,23 +77,29 @@ func (b *batcher) advance(p *Plan) bool {
 	return true
 }
 
-// ride plans a beat, for which there is room: every member computes a token.
-func (b *batcher) ride(p *Plan) {
+// ride plans a beat: every member computes a token. It does nothing and returns false if budget or memory are too short.
+func (b *batcher) ride(p *Plan) bool {
 	c := &b.cohort
-	c.steady.Take(c.phase[c.begins])
-	p.Step = beatOf(c.size, c.contexts+int64(c.size))
-	p.Members, p.beats = c.size, true
+	if c.size > int(b.capacity) || !c.steady.Take(c.phase[c.begins]) {
+		return false
+	}
+	p.take(c.size, c.contexts+int64(c.size))
+	p.beats = true
 	b.budget -= int32(c.size)
-	c.tick()
+	c.beat++
+	c.contexts += int64(c.size)
+	c.turn()
+	if c.last.Any(c.beat) {
+		c.release()
+	}
 	p.Beat = c.beat
-	c.flying = append(c.flying, p)
-}
-
-// smooth reports whether the next plan is a beat and nothing else: nobody is loose or may come in, and there is room.
-func (b *batcher) smooth() bool {
-	c := &b.cohort
-	return c.size > 0 && len(c.loose) == 0 && !b.admits() && c.size <= int(b.capacity) &&
-		c.phase[c.begins] <= b.cache.Usage().Available()
+	if c.oldest == nil {
+		c.oldest = p
+	} else {
+		c.newest.next = p
+	}
+	c.newest = p
+	return true
 }
 
 // fits reports whether budget and memory suffice for a beat that takes so many blocks and for all that the loose
@@ -102,7 +113,7 @@ func (b *batcher) fits(blocks int) bool {
 	for _, s := range c.loose {
 		want := b.due(s)
 		if want > left {
-			if s.Rank < c.newest {
+			if s.Rank < c.rank {
 				return false // members behind it would have to go without
 			}
 			want = left
@@ -117,7 +128,9 @@ func (b *batcher) fits(blocks int) bool {
 }
 
 // blocks returns the blocks that hold so many tokens.
-func (b *batcher) blocks(tokens int32) int { return int((tokens + b.blockSize - 1) / b.blockSize) }
+func (b *batcher) blocks(tokens int32) int {
+	return int(uint32(tokens+b.blockSize-1) / uint32(b.blockSize))
+}
 
 // enlist ends a plan: who gets a token from it will decode in the next and joins the cohort; the rest of the running are
 // loose.
@@ -127,15 +140,26 @@ func (b *batcher) enlist(p *Plan) {
 	if c.steady == nil {
 		return
 	}
+	joins := 0
 	for i := range p.Work {
-		if w := &p.Work[i]; w.Samples && int64(w.Seq.Computed) <= w.Seq.lastPast() && c.steady.Plain(w.Seq.ID) {
+		w := &p.Work[i]
+		if s := w.Seq; w.Samples && int64(s.Computed) <= s.lastPast() && c.steady.Plain(s.ID) {
 			w.Joins = true
-			b.join(w.Seq)
+			c.join(s)
+			joins++
 		}
 	}
+	if joins < len(p.Work) || len(c.loose) > 0 || p.Members == 0 {
+		b.unbind(p)
+	}
+}
+
+// unbind works out who is loose after a plan. Where all of its rows have joined a beat and nobody was loose, nobody is.
+func (b *batcher) unbind(p *Plan) {
+	c := &b.cohort
 	arrived := p.Admitted
 	if p.Members == 0 {
-		c.loose, arrived = c.loose[:0], b.running
+		c.loose, arrived = c.loose[:0], b.running.list()
 	} else if len(c.loose) > 0 {
 		c.loose = slices.DeleteFunc(c.loose, (*Seq).Unnamed)
 	}
@@ -146,14 +170,17 @@ func (b *batcher) enlist(p *Plan) {
 	}
 }
 
-func (b *batcher) join(s *Seq) {
-	c := &b.cohort
-	s.unnamed, s.joined = true, c.beat
+// join makes s a member.
+func (c *cohort) join(s *Seq) {
+	s.unnamed, s.joined, s.slot = true, c.beat, c.slot(s.Computed)
 	s.final = c.beat + 1 + s.lastPast() - int64(s.Computed)
+	if c.size == 0 || s.final < c.until {
+		c.until = s.final
+	}
 	c.size++
 	c.contexts += int64(s.Computed)
-	c.phase[c.slot(s.Computed)]++
-	c.newest = max(c.newest, s.Rank)
+	c.phase[s.slot]++
+	c.rank = max(c.rank, s.Rank)
 	c.last.Hang(&s.peg, s, s.final)
 }
 
@@ -163,43 +190,47 @@ func (s *Seq) lastPast() int64 { return int64(s.Prompt) + int64(s.MaxTokens) - 2
 
 // slot returns the place in phase of a member that has so many tokens now. That of those whose next token begins a block
 // is c.begins.
-func (c *cohort) slot(computed int32) int {
-	i := c.begins + int(computed)%len(c.phase)
-	if i >= len(c.phase) {
-		i -= len(c.phase)
+func (c *cohort) slot(computed int32) int32 {
+	size := len(c.phase)
+	i := c.begins - int(uint32(computed)%uint32(size))
+	if i < 0 {
+		i += size
 	}
-	return i
+	return int32(i)
 }
 
-// beatOf sums up the rows of a beat in which so many members read so many tokens.
-func beatOf(size int, read int64) hardware.Step {
-	return hardware.Step{Tokens: size, Seqs: size, Decodes: size, Sampled: size, KVRead: read}
+// take makes a blank plan, or one that is a beat and nothing else, a beat in which so many members read so many tokens.
+func (p *Plan) take(size int, read int64) {
+	p.Members = size
+	sumBeat(&p.Step, size, read)
 }
 
-// tick counts a beat, in which every member computes a token more. Those to whom it gives the last token that they may have
-// are members no longer.
-func (c *cohort) tick() {
-	c.beat++
-	c.contexts += int64(c.size)
-	if c.begins--; c.begins < 0 {
-		c.begins = len(c.phase) - 1
+// sumBeat sums up the rows of a beat in which so many members read so many tokens. All other sums of such a step are zero.
+func sumBeat(s *hardware.Step, size int, read int64) {
+	s.Tokens, s.Seqs, s.Decodes, s.Sampled, s.KVRead = size, size, size, size, read
+}
+
+// turn moves on to those who begin a block in the next beat.
+func (c *cohort) turn() {
+	if c.begins++; c.begins == len(c.phase) {
+		c.begins = 0
 	}
-	if !c.last.Any(c.beat) {
-		return
-	}
-	n := len(c.gone)
-	c.gone = c.last.Due(c.beat, c.gone)
-	for _, s := range c.gone[n:] {
+}
+
+// release lets go of those to whom the newest beat gives the last token that they may have: they are members no longer.
+func (c *cohort) release() {
+	c.leaving = c.last.Due(c.beat, c.leaving[:0])
+	for _, s := range c.leaving {
 		c.discount(s)
 	}
+	c.gone += len(c.leaving)
 }
 
 // discount takes a member out of the sums.
 func (c *cohort) discount(s *Seq) {
-	now := s.Computed + int32(c.beat-s.joined)
 	c.size--
-	c.contexts -= int64(now)
-	c.phase[c.slot(now)]--
+	c.contexts -= int64(s.Computed) + c.beat - s.joined
+	c.phase[s.slot]--
 }
 
 // part takes out of the cohort a member, or one that is gone: its state is its own again, the cache hears of its growth,
@@ -210,29 +241,30 @@ func (b *batcher) part(s *Seq) {
 		c.last.Unhang(&s.peg)
 		c.discount(s)
 	} else {
-		i, last := slices.Index(c.gone, s), len(c.gone)-1
-		c.gone[i] = c.gone[last]
-		c.gone = c.gone[:last]
+		c.gone--
 	}
-	for i := len(c.flying) - 1; i >= 0 && c.flying[i].Beat > s.joined; i-- {
-		if p := c.flying[i]; s.Rides(p) {
+	newest := min(c.beat, s.final)
+	landed := max(min(c.landed, newest), s.joined)
+	if landed < newest {
+		b.callBack(s, int32(newest-landed))
+	}
+	s.unnamed = false
+	s.Computed += int32(newest - s.joined)
+	s.Out += int32(landed - s.joined)
+	c.steady.Settle(s.ID, int(s.Computed), int(s.Computed-s.Pending)) // what is pending has no content yet
+}
+
+// callBack names s, which is about to leave the cohort, in the beats in flight that give it so many tokens.
+func (b *batcher) callBack(s *Seq, tokens int32) {
+	for p := b.cohort.oldest; p != nil; p = p.next {
+		if s.Rides(p) {
 			p.name(s, s.Computed+int32(p.Beat-s.joined)-1)
 		}
 	}
-	s.unnamed = false
-	newest := min(c.beat, s.final)
-	landed := max(min(c.landed, newest)-s.joined, 0)
-	open := int32(newest - s.joined - landed)
-	s.Computed += int32(newest - s.joined)
-	s.Out += int32(landed)
-	s.InFlight += open
+	s.InFlight += tokens
 	if b.async {
-		s.Pending += open
+		s.Pending += tokens
 	}
-	known := s.Computed - s.Pending // tokens that are computed and whose content has arrived
-	c.steady.Settle(s.ID, int(s.Computed), int(known))
-	s.full = b.nextFull(known)
-	s.calm = min(int32(b.blocks(s.Computed))*b.blockSize, s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
 }
 
 // name gives a member a row of its own in a plan in flight, at its place in the batch.
@@ -248,22 +280,28 @@ func (p *Plan) name(s *Seq, past int32) {
 // disband takes everybody out of the cohort. The plan that is being made will tell who is loose.
 func (b *batcher) disband() {
 	c := &b.cohort
-	if c.size+len(c.gone) == 0 {
+	if c.size+c.gone == 0 {
 		return
 	}
-	for _, s := range b.running {
+	for _, s := range b.running.list() {
 		if s.unnamed {
 			b.part(s)
+			b.resume(s)
 		}
 	}
-	c.newest = -1
+	c.rank = -1
+}
+
+// resume works out how long s, which has parted from the cohort and runs on, just decodes; see settle.
+func (b *batcher) resume(s *Seq) {
+	s.full = b.nextFull(s.Computed - s.Pending)
+	s.calm = min(b.floor(s.Computed+b.blockSize-1), s.full-1, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
 }
 
 // land notes that a beat is done: every member that was in it knows one token more.
 func (c *cohort) land(p *Plan) {
-	if len(c.flying) > 0 && c.flying[0] == p {
-		c.landed = p.Beat
-		c.flying = c.flying[:copy(c.flying, c.flying[1:])]
+	if c.oldest == p {
+		c.oldest, c.landed = p.next, p.Beat
 	}
 }
 

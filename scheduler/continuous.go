@@ -10,7 +10,6 @@ import (
 // It gives the best first tokens and stalls every running answer while prompts keep coming.
 type continuous struct {
 	batcher
-	enter func(*Plan, *Seq) bool // the method let, bound once
 }
 
 // Continuous returns vLLM's V0 scheduler (0.9.2, without chunking): as long as whole prompts fit the budget, the seats
@@ -23,7 +22,6 @@ type continuous struct {
 func Continuous(l Limits, c kvcache.Cache) Scheduler {
 	l.LongPrefillTokenThreshold = 0
 	s := &continuous{batcher: newBatcher(l, c)}
-	s.enter = s.let
 	return s
 }
 
@@ -32,10 +30,10 @@ func Continuous(l Limits, c kvcache.Cache) Scheduler {
 func (c *continuous) Plan(now sim.Time) *Plan {
 	p := c.begin(now)
 	if !c.swappedFirst() {
-		c.admit(p, c.enter)
+		c.admit(p, c)
 	}
 	if p.Empty() {
-		c.touch = c.cache.Usage().Available() < len(c.running) // else nobody can find the pool empty in this step
+		c.touch = c.cache.Usage().Available() < c.running.n // else nobody can find the pool empty in this step
 		c.extend(p)
 		if len(p.Preempted) == 0 {
 			c.swapIn(p)
@@ -53,7 +51,7 @@ func (c *continuous) let(p *Plan, s *Seq) bool {
 		return false
 	}
 	spare := c.spare
-	if len(c.running) == 0 && s.Preemptions > 0 {
+	if c.running.n == 0 && s.Preemptions > 0 {
 		spare = 0
 	}
 	return c.seat(p, s, hit, n, spare)

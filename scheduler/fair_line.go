@@ -7,10 +7,7 @@ type fairLine struct {
 	o      *fair
 	queues []fifo  // by account
 	busy   []int64 // accounts whose queue is not empty
-	n      int
 }
-
-func (l *fairLine) len() int { return l.n }
 
 func (l *fairLine) head() *Seq {
 	var least *Seq
@@ -40,7 +37,6 @@ func (l *fairLine) enter(s *Seq) *fifo {
 	if l.queues[n].len() == 0 {
 		l.busy = append(l.busy, n)
 	}
-	l.n++
 	l.o.accounts[n].waiting++
 	return &l.queues[n]
 }
@@ -50,7 +46,6 @@ func (l *fairLine) remove(s *Seq) bool {
 	if n >= int64(len(l.queues)) || !l.queues[n].remove(s) {
 		return false
 	}
-	l.n--
 	if l.o.accounts[n].waiting--; l.o.accounts[n].waiting == 0 {
 		l.o.gone = n
 	}

@@ -16,7 +16,7 @@ func (b *batcher) Check() error {
 }
 
 func (b *batcher) checkSeats() error {
-	if n := len(b.running); n > b.limits.MaxNumSeqs {
+	if n := b.running.n; n > b.limits.MaxNumSeqs {
 		return fmt.Errorf("scheduler: seats: %d sequences run, max_num_seqs is %d", n, b.limits.MaxNumSeqs)
 	}
 	return nil
@@ -31,7 +31,7 @@ func (b *batcher) checkStates() (err error) {
 		}
 		seen[s] = true
 	}
-	for _, s := range b.running {
+	for _, s := range b.running.list() {
 		see(s, s.State == Running, "running")
 	}
 	b.waiting.each(func(s *Seq) { see(s, s.State == Waiting || s.State == Preempted, "waiting") })
@@ -44,7 +44,7 @@ func (b *batcher) checkStates() (err error) {
 
 // Progress: nobody has computed more than it knows or soon will, and who waits has computed nothing.
 func (b *batcher) checkProgress() (err error) {
-	for _, s := range b.running {
+	for _, s := range b.running.list() {
 		switch {
 		case s.Computed < 0 || s.Computed > s.Known()+s.Pending+b.unverified():
 			return fmt.Errorf("scheduler: progress: sequence %d has computed %d of %d known and %d pending tokens", s.ID, s.Computed, s.Known(), s.Pending)
@@ -126,7 +126,7 @@ func (b *batcher) checkCohort() error {
 	var size, loose, gone int
 	var contexts int64
 	phase := make([]int, len(c.phase))
-	for _, s := range b.running {
+	for _, s := range b.running.list() {
 		if s.unnamed && !s.peg.Hung() {
 			gone++
 			continue
@@ -142,8 +142,8 @@ func (b *batcher) checkCohort() error {
 		contexts += int64(now)
 		phase[c.slot(now)]++
 	}
-	if gone != len(c.gone) || loose != len(c.loose) {
-		return fmt.Errorf("scheduler: cohort: %d are loose and %d gone, its lists say %d and %d", loose, gone, len(c.loose), len(c.gone))
+	if gone != c.gone || loose != len(c.loose) {
+		return fmt.Errorf("scheduler: cohort: %d are loose and %d gone, its lists say %d and %d", loose, gone, len(c.loose), c.gone)
 	}
 	if size != c.size || contexts != c.contexts || !slices.Equal(phase, c.phase) {
 		return fmt.Errorf("scheduler: cohort: %d members with %d tokens, its sums say %d with %d", size, contexts, c.size, c.contexts)
@@ -165,7 +165,7 @@ func (b *batcher) checkSwap() error {
 
 // Held: memory is in use only while somebody runs, loads, has loaded, or is on hold.
 func (b *batcher) checkHeld() error {
-	if len(b.running) > 0 || b.held > 0 || b.skipped.len() > 0 {
+	if b.running.n > 0 || b.held > 0 || b.skipped.n > 0 {
 		return nil
 	}
 	if n := b.cache.Usage().Held; n > 0 {

@@ -2,13 +2,41 @@ package scheduler
 
 // A line holds the waiting sequences.
 type line interface {
-	len() int
 	head() *Seq // nil when empty
 	pop() *Seq
 	push(*Seq)
 	pushFront(*Seq) // brings back one that has been at the head before
 	remove(*Seq) bool
 	each(func(*Seq))
+}
+
+// A queue is a line that counts those who wait in it: most of the time nobody does, and whoever asks need not look.
+type queue struct {
+	line
+	n int
+}
+
+func (q *queue) push(s *Seq) {
+	q.line.push(s)
+	q.n++
+}
+
+func (q *queue) pushFront(s *Seq) {
+	q.line.pushFront(s)
+	q.n++
+}
+
+func (q *queue) pop() *Seq {
+	q.n--
+	return q.line.pop()
+}
+
+func (q *queue) remove(s *Seq) bool {
+	if q.n == 0 || !q.line.remove(s) {
+		return false
+	}
+	q.n--
+	return true
 }
 
 // fifo is a queue with two ends in a ring whose size is a power of two.
@@ -60,8 +88,17 @@ func (q *fifo) reserve() {
 	q.ring, q.first = ring, 0
 }
 
-// remove searches from the head: who gives up has mostly waited longest.
+// remove takes out s, mostly from the head: it has been admitted.
 func (q *fifo) remove(s *Seq) bool {
+	if q.head() == s {
+		q.pop()
+		return true
+	}
+	return q.search(s)
+}
+
+// search removes from the middle. It begins at the head: who gives up has mostly waited longest.
+func (q *fifo) search(s *Seq) bool {
 	for i := range q.n {
 		if *q.at(i) != s {
 			continue
@@ -86,8 +123,6 @@ type heap struct {
 	before func(a, b *Seq) bool
 	seqs   []*Seq
 }
-
-func (h *heap) len() int { return len(h.seqs) }
 
 func (h *heap) head() *Seq {
 	if len(h.seqs) == 0 {
@@ -166,31 +201,3 @@ func (h *heap) put(s *Seq, i int) {
 	h.seqs[i] = s
 	s.index = int32(i)
 }
-
-// running lists sequences in the order of their admission, which is that of their Rank.
-type running []*Seq
-
-func (r *running) add(s *Seq) {
-	if n := len(*r); n > 0 {
-		s.Rank = (*r)[n-1].Rank + 1
-	} else {
-		s.Rank = 0
-	}
-	*r = append(*r, s)
-}
-
-// find returns the place of s, which is in the list. Ranks grow by one or more, so it does not stand far from the front if
-// its rank is not far from the first one's.
-func (r running) find(s *Seq) int {
-	low, high := 0, min(len(r)-1, int(s.Rank-r[0].Rank))
-	for low < high {
-		if middle := (low + high) / 2; r[middle].Rank < s.Rank {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
-func (r *running) removeAt(i int) { *r = (*r)[:i+copy((*r)[i:], (*r)[i+1:])] }

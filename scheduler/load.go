@@ -41,7 +41,7 @@ func (c *chunked) load(p *Plan, s *Seq, hit kvcache.Hit, more, far int32) bool {
 
 // promised returns the blocks that unfinished prefills and loads still have to take.
 func (c *chunked) promised() (blocks int) {
-	for _, s := range c.running {
+	for _, s := range c.running.list() {
 		if s.Computed < s.fill {
 			blocks += c.blocks(s.fill) - c.blocks(s.Computed)
 		}
@@ -101,7 +101,7 @@ func (c *chunked) board(p *Plan, s *Seq) bool {
 // would wait for ever here: nobody runs, and the memory that the head lacks is held by those behind it. One of them fits,
 // see promised.
 func (c *chunked) unblock(p *Plan) {
-	if len(c.running) > 0 || len(p.Loads) > 0 || len(p.Preempted) > 0 {
+	if c.running.n > 0 || len(p.Loads) > 0 || len(p.Preempted) > 0 {
 		return
 	}
 	var first *Seq

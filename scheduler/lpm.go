@@ -64,8 +64,6 @@ func shared(a, b kvcache.Prompt) (tokens int32) {
 	return tokens
 }
 
-func (q *prefixLine) len() int { return len(q.seqs) }
-
 func (q *prefixLine) head() *Seq {
 	if len(q.seqs) == 0 {
 		return nil

@@ -12,8 +12,9 @@ import (
 // budget lasts. One that finds no memory takes it from the order's victim, in the end from itself; then the pass stops.
 // A sequence that is due nothing is skipped and stops nobody.
 func (b *batcher) extend(p *Plan) {
-	for i := 0; i < len(b.running) && b.budget > 0; i++ {
-		s := b.running[i]
+	running := b.running.list()
+	for i := 0; i < len(running) && b.budget > 0; i++ {
+		s := running[i]
 		if past := s.Computed; past < s.calm && past+1 == s.Prompt+s.Out+s.Pending && b.plans >= s.turn && !b.touch {
 			b.decode(p, s)
 			continue
@@ -27,6 +28,7 @@ func (b *batcher) extend(p *Plan) {
 			if i, ok = b.makeRoom(p, i, n); !ok {
 				return
 			}
+			running = b.running.list()
 		}
 		b.place(p, s, n)
 	}
@@ -38,7 +40,7 @@ func (b *batcher) tight() bool { return b.touch && b.cache.Usage().Available() =
 // room takes the memory for n more tokens of s, and reports whether there was enough.
 func (b *batcher) room(s *Seq, n int32) bool {
 	next := b.slide(s)
-	if b.tight() && len(b.running) > 1 {
+	if b.tight() && b.running.n > 1 {
 		return false
 	}
 	tokens := b.lookahead(s.Computed + n)
@@ -55,6 +57,10 @@ func (b *batcher) slide(s *Seq) (next int32) {
 	if b.slider == nil {
 		return math.MaxInt32
 	}
+	return b.slideOn(s)
+}
+
+func (b *batcher) slideOn(s *Seq) (next int32) {
 	return int32(min(b.slider.Slide(s.ID, int(s.Computed-s.InFlight)), math.MaxInt32))
 }
 
@@ -62,7 +68,7 @@ func (b *batcher) slide(s *Seq) (next int32) {
 // another block fills, or one leaves a window; and not beyond the token whose output may be its last. Before it has
 // caught up with what it knew at its admission it does not decode at all.
 func (b *batcher) settle(s *Seq, tokens, next int32) {
-	room := (tokens + b.blockSize - 1) / b.blockSize * b.blockSize
+	room := b.floor(tokens + b.blockSize - 1)
 	s.full = b.nextFull(min(tokens, s.Known()))
 	s.calm = min(room, s.full-1, next, s.Prompt+min(s.MaxTokens, b.maxLen-s.Prompt)-1)
 	if tokens < s.fill || b.spec.on {
@@ -71,16 +77,22 @@ func (b *batcher) settle(s *Seq, tokens, next int32) {
 }
 
 // nextFull returns the known tokens at which another block fills.
-func (b *batcher) nextFull(known int32) int32 { return (known/b.blockSize + 1) * b.blockSize }
+func (b *batcher) nextFull(known int32) int32 { return b.floor(known) + b.blockSize }
+
+// floor returns so many tokens less those in a block that they do not fill. Numbers without a sign are divided faster.
+func (b *batcher) floor(tokens int32) int32 {
+	return tokens - int32(uint32(tokens)%uint32(b.blockSize))
+}
 
 // makeRoom preempts until the i-th running sequence has room for n more tokens, or has itself been preempted. It
 // returns where the sequence stands now.
 func (b *batcher) makeRoom(p *Plan, i int, n int32) (int, bool) {
-	s := b.running[i]
+	s := b.running.list()[i]
 	for {
-		at := b.order.victim(b.running)
-		v := b.running[at]
-		b.running.removeAt(at)
+		running := b.running.list()
+		at := b.order.victim(running)
+		v := running[at]
+		b.running.remove(v)
 		b.withdraw(p, v)
 		if at < i {
 			i--
@@ -140,24 +152,27 @@ func (b *batcher) preempt(p *Plan, s *Seq) {
 	b.waiting.pushFront(s)
 }
 
-// admit is the admission pass: enter is asked to let in the head of the line, until it says no. Nobody overtakes the
+// A door is a policy's rule for who comes in: it puts the head of the line into the plan, with the memory that it needs, or
+// does nothing and returns false.
+type door interface {
+	let(p *Plan, s *Seq) bool
+}
+
+// admit is the admission pass: the door is asked to let in the head of the line, until it says no. Nobody overtakes the
 // head, unless it still has to wait for steps from before its preemption, or for its KV.
-func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
-	for b.budget > 0 && (len(b.running) < b.limits.MaxNumSeqs || b.takesSeats()) {
-		q := b.next()
-		s := q.head()
-		if s == nil {
-			break
+func (b *batcher) admit(p *Plan, d door) {
+	for b.someoneWaits() && b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) {
+		q := &b.waiting
+		if b.skipped.n > 0 {
+			q = b.next()
 		}
+		s := q.head()
 		if s.Stale > 0 || s.State == Loading {
 			b.aside = append(b.aside, q.pop())
 			continue
 		}
-		in := len(b.running) < b.limits.MaxNumSeqs && enter(p, s)
-		for !in && b.oust(p, s) {
-			in = enter(p, s)
-		}
-		if !in {
+		in := b.running.n < b.limits.MaxNumSeqs && d.let(p, s)
+		if !in && !b.force(p, s, d) {
 			break
 		}
 		q.remove(s) // its place may have changed: it has been charged for
@@ -167,6 +182,23 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 		}
 		b.running.add(s)
 	}
+	if len(b.aside) > 0 {
+		b.skip()
+	}
+}
+
+// force lets s in at the cost of others, as far as the order allows that.
+func (b *batcher) force(p *Plan, s *Seq, d door) bool {
+	for b.oust(p, s) {
+		if d.let(p, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// skip puts those who had to be passed over at the head of the line that is looked at first next time.
+func (b *batcher) skip() {
 	for _, s := range slices.Backward(b.aside) {
 		b.skipped.pushFront(s)
 	}
@@ -174,12 +206,11 @@ func (b *batcher) admit(p *Plan, enter func(*Plan, *Seq) bool) {
 }
 
 // next returns the line whose head is looked at next.
-func (b *batcher) next() line {
-	s, w := b.skipped.head(), b.waiting.head()
-	if s != nil && (w == nil || b.order.skippedFirst(s, w)) {
-		return b.skipped
+func (b *batcher) next() *queue {
+	if b.skipped.n > 0 && (b.waiting.n == 0 || b.order.skippedFirst(b.skipped.head(), b.waiting.head())) {
+		return &b.skipped
 	}
-	return b.waiting
+	return &b.waiting
 }
 
 // seat gives a waiting sequence its hit and the memory for n more tokens, leaving `spare` blocks, and puts them into

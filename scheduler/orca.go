@@ -13,7 +13,6 @@ import (
 // attention takes them one by one.
 type orca struct {
 	batcher
-	enter func(*Plan, *Seq) bool // the method let, bound once
 }
 
 // Orca returns Orca's scheduler: every running sequence decodes in every iteration, and those who wait join, first come
@@ -28,7 +27,6 @@ func Orca(l Limits, c kvcache.Cache) Scheduler {
 	l.MaxNumBatchedTokens, l.MaxNumScheduledTokens, l.LongPrefillTokenThreshold = 0, 0, 0
 	o := &orca{batcher: newBatcher(l, c)}
 	o.reserve, o.grip = full(), wholeAnswer
-	o.enter = o.let
 	return o
 }
 
@@ -36,7 +34,7 @@ func Orca(l Limits, c kvcache.Cache) Scheduler {
 func (o *orca) Plan(now sim.Time) *Plan {
 	p := o.begin(now)
 	o.extend(p)
-	o.admit(p, o.enter)
+	o.admit(p, o)
 	return o.end(p)
 }
 

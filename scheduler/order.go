@@ -100,7 +100,7 @@ func (b *batcher) obey(o Order) {
 		own = sorted{o}
 	}
 	b.order = own
-	b.waiting, b.skipped = own.line(), own.line()
+	b.waiting, b.skipped = queue{line: own.line()}, queue{line: own.line()}
 }
 
 // show tells the order the time and who runs.
@@ -109,13 +109,13 @@ func (b *batcher) show(now sim.Time) {
 		b.ticker.tick(now, b)
 	}
 	if b.watcher != nil {
-		b.watcher.Watch(now, b.running)
+		b.watcher.Watch(now, b.running.list())
 	}
 }
 
 // refile puts a sequence that waits where it belongs, now that it knows a token more.
 func (b *batcher) refile(s *Seq) {
-	for _, l := range []line{b.waiting, b.skipped} {
+	for _, l := range []line{b.waiting.line, b.skipped.line} {
 		if h, ok := l.(*heap); ok && h.remove(s) {
 			h.push(s)
 		}

@@ -11,7 +11,7 @@ import (
 
 // A queued is a line and the plain list that it must behave like.
 type queued struct {
-	line   line
+	line   queue
 	list   []*Seq
 	sorted bool
 	number int64
@@ -78,8 +78,8 @@ func (q *queued) check(t *rapid.T) {
 	if len(q.list) > 0 {
 		head = q.list[0]
 	}
-	if q.line.len() != len(q.list) || q.line.head() != head {
-		t.Fatalf("length %d, want %d; or another head", q.line.len(), len(q.list))
+	if q.line.n != len(q.list) || q.line.head() != head {
+		t.Fatalf("length %d, want %d; or another head", q.line.n, len(q.list))
 	}
 	seen := 0
 	q.line.each(func(*Seq) { seen++ })
@@ -92,7 +92,7 @@ func TestLinesBehaveLikeLists(t *testing.T) {
 	for _, o := range []order{fcfs{}, sorted{priority{}}} {
 		rapid.Check(t, func(t *rapid.T) {
 			_, ok := o.(sorted)
-			q := &queued{line: o.line(), sorted: ok}
+			q := &queued{line: queue{line: o.line()}, sorted: ok}
 			t.Repeat(map[string]func(*rapid.T){
 				"push": q.push, "push front": q.pushFront, "pop": q.pop, "remove": q.remove, "": q.check,
 			})

@@ -12,12 +12,13 @@ func (b *batcher) oust(p *Plan, s *Seq) bool {
 		return false
 	}
 	at, gain := -1, 0
-	for i, v := range b.running {
+	running := b.running.list()
+	for i, v := range running {
 		if v.Known() <= v.fill || !b.preemptor.Yields(v, s) {
 			continue
 		}
 		gain += b.blocks(v.Computed)
-		if at < 0 || b.preemptor.Before(b.running[at], v) {
+		if at < 0 || b.preemptor.Before(running[at], v) {
 			at = i
 		}
 	}
@@ -26,11 +27,11 @@ func (b *batcher) oust(p *Plan, s *Seq) bool {
 	}
 	known := int(s.Known())
 	lacks := b.cache.Need(b.cache.Match(s.Tokens, known), known) + b.spare - b.cache.Usage().Available()
-	if full := len(b.running) >= b.limits.MaxNumSeqs; lacks > gain || lacks <= 0 && !full {
+	if full := b.running.n >= b.limits.MaxNumSeqs; lacks > gain || lacks <= 0 && !full {
 		return false // it would not help, or it is something else that s lacks
 	}
-	v := b.running[at]
-	b.running.removeAt(at)
+	v := running[at]
+	b.running.remove(v)
 	b.withdraw(p, v)
 	b.preempt(p, v)
 	return true

@@ -36,7 +36,7 @@ func (o paced) pace(now sim.Time, b *batcher) int32 {
 	slack := time.Duration(math.MaxInt64)
 	var step hardware.Step
 	past := 0 // of the prompt that goes on
-	for _, s := range b.running {
+	for _, s := range b.running.list() {
 		if s.Computed < s.fill {
 			past = int(s.Computed)
 			continue

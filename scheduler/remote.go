@@ -31,7 +31,7 @@ func (b *batcher) Hold(s *Seq) {
 		} else {
 			b.cohort.leave(s)
 		}
-		b.running.removeAt(b.running.find(s))
+		b.running.remove(s)
 	case Loading:
 		if !b.waiting.remove(s) {
 			b.skipped.remove(s)
@@ -48,7 +48,7 @@ func (b *batcher) Free(s *Seq) {
 	if s.State != Held {
 		return
 	}
-	b.leave(s.ID)
+	b.leave(s)
 	s.State = Gone
 	b.held--
 }
@@ -85,7 +85,7 @@ func (c *chunked) reserved(tokens int32) int {
 	if reserve == 0 {
 		return 0
 	}
-	here := len(c.running) + c.skipped.len() + len(c.aside)
+	here := c.running.n + c.skipped.n + len(c.aside)
 	if here == 0 {
 		return 0 // it has the pool for itself
 	}

@@ -36,13 +36,18 @@ const (
 
 // claim returns the tokens that a sequence takes memory for when its first `tokens` are about to be computed.
 func (b *batcher) claim(s *Seq, tokens int32) int32 {
-	switch b.grip {
-	case wholePrompt:
-		return max(tokens, min(s.Known(), b.maxLen))
-	case wholeAnswer:
-		return max(tokens, b.final(s))
+	if b.grip == chunkOnly {
+		return tokens
 	}
-	return tokens
+	return max(tokens, b.whole(s))
+}
+
+// whole returns all the tokens that s takes memory for at once.
+func (b *batcher) whole(s *Seq) int32 {
+	if b.grip == wholePrompt {
+		return min(s.Known(), b.maxLen)
+	}
+	return b.final(s)
 }
 
 // final returns the most tokens that s may have to hold: the last one that it generates is never fed back.
@@ -73,17 +78,17 @@ func (b *batcher) lack(s *Seq, tokens int32) int {
 
 // owed returns the blocks that are reserved for the running beyond those that they hold.
 func (b *batcher) owed() (blocks int) {
-	for _, s := range b.running {
+	for _, s := range b.running.list() {
 		blocks += b.lack(s, b.outlook(s, b.reserve.share))
 	}
 	return blocks
 }
 
 // reserved is admit for a policy that reserves memory.
-func (b *batcher) reserved(p *Plan, enter func(*Plan, *Seq) bool) {
-	if b.budget > 0 && (len(b.running) < b.limits.MaxNumSeqs || b.takesSeats()) && b.someoneWaits() {
+func (b *batcher) reserved(p *Plan, d door) {
+	if b.budget > 0 && (b.running.n < b.limits.MaxNumSeqs || b.takesSeats()) && b.someoneWaits() {
 		b.reserve.aside = b.owed()
-		b.admit(p, enter)
+		b.admit(p, d)
 	}
 }
 
@@ -91,7 +96,7 @@ func (b *batcher) reserved(p *Plan, enter func(*Plan, *Seq) bool) {
 // and `spare` blocks more. A sequence that has the engine for itself need not reserve anything.
 func (b *batcher) book(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
 	ahead := b.outlook(s, 1)
-	if len(b.running) > 0 && b.cache.Need(hit, int(ahead))+b.reserve.aside+spare > b.cache.Usage().Available() {
+	if b.running.n > 0 && b.cache.Need(hit, int(ahead))+b.reserve.aside+spare > b.cache.Usage().Available() {
 		return false
 	}
 	if !b.seat(p, s, hit, n, 0) {
@@ -107,5 +112,5 @@ func (b *batcher) tooBigInOnePiece(tokens int32, spare int) string {
 		return r
 	}
 	layers := b.cache.Need(kvcache.Hit{}, 1)
-	return tooMany(tokens, b.blocks(tokens)*layers, b.cache.Usage().Total-spare)
+	return tooMany(tokens, b.blocks(tokens)*layers, b.total-spare)
 }

@@ -10,7 +10,6 @@ import (
 // in chunks, what they leave of the budget.
 type sarathi struct {
 	batcher
-	enter func(*Plan, *Seq) bool // the method let, bound once
 }
 
 const (
@@ -40,7 +39,6 @@ func Sarathi(l Limits, chunk int, c kvcache.Cache) Scheduler {
 	l.MaxNumBatchedTokens, l.MaxNumScheduledTokens, l.LongPrefillTokenThreshold = Tiled(max(chunk, 1)), 0, 0
 	s := &sarathi{batcher: newBatcher(l, c)}
 	s.unbounded, s.grip = true, wholePrompt
-	s.enter = s.let
 	return s
 }
 
@@ -50,7 +48,7 @@ func (s *sarathi) Plan(now sim.Time) *Plan {
 	s.decodeAll(p)
 	s.serve(p, prompts)
 	if len(p.Preempted) == 0 {
-		s.admit(p, s.enter)
+		s.admit(p, s)
 	}
 	return s.end(p)
 }
@@ -60,7 +58,7 @@ func (s *sarathi) let(p *Plan, q *Seq) bool {
 	known := q.Known()
 	hit := s.cache.Match(q.Tokens, int(known))
 	spare := s.spare
-	if len(s.running) == 0 {
+	if s.running.n == 0 {
 		spare = 0
 	}
 	return s.seat(p, q, hit, min(known-int32(hit.Tokens), s.budget), spare)

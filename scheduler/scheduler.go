@@ -23,46 +23,48 @@ const (
 // A Seq is a request as a scheduler may know it. The true output length is not in it: a policy cannot peek. It knows
 // MaxTokens, as a server does, and perhaps a Guess, if a predictor was configured.
 type Seq struct {
-	// Set by whoever adds the sequence, and never changed by a scheduler.
-	ID        kvcache.SeqID  // dense; may be reused after Drop
-	Tokens    kvcache.Prompt // the prompt's runs, then the answer's
-	Prompt    int32          // tokens in the prompt
-	MaxTokens int32          // the most it may generate
-	Priority  int32          // lower is more important
-	Class     int32          // kind of request
-	Client    int32          // who sent it
-	Arrival   sim.Time
-	Order     int64 // breaks ties of arrival: lower came first
-	Guess     int32 // predicted output tokens; 0: no prediction
-	Remote    bool  // a peer has computed its prompt: the KV is to be fetched
-	Given     int32 // output tokens that come with it
-
 	// Notes are the order's own: what it wants to remember of the sequence. They begin as zeros.
 	Notes [3]int64
 
+	// Set by whoever adds the sequence, and never changed by a scheduler.
+	Tokens    kvcache.Prompt // the prompt's runs, then the answer's
+	Arrival   sim.Time
+	Order     int64         // breaks ties of arrival: lower came first
+	Priority  int32         // lower is more important
+	Class     int32         // kind of request
+	Client    int32         // who sent it
+	Guess     int32         // predicted output tokens; 0: no prediction
+	Given     int32         // output tokens that come with it
+	Remote    bool          // a peer has computed its prompt: the KV is to be fetched
+	ID        kvcache.SeqID // dense; may be reused after Drop
+	Prompt    int32         // tokens in the prompt
+	MaxTokens int32         // the most it may generate
+
 	// Kept by the scheduler; read-only for everybody else.
-	State       State
-	Out         int32 // output tokens that have arrived
-	Computed    int32 // positions whose KV exists, or will when the steps in flight finish
-	Pending     int32 // output tokens expected from steps in flight (asynchronous scheduling)
-	InFlight    int32 // tokens of this sequence in the steps in flight
-	Stale       int32 // of which were scheduled before it was preempted: it may not resume before they are back
-	Preemptions int32
-	Hit         int32 // prompt tokens found in the prefix cache at its first admission
+	Out      int32 // output tokens that have arrived
+	Computed int32 // positions whose KV exists, or will when the steps in flight finish
+	Pending  int32 // output tokens expected from steps in flight (asynchronous scheduling)
+	InFlight int32 // tokens of this sequence in the steps in flight
+	State    State
+
+	unnamed bool  // it decodes in the beats after joined, to the final one; see cohort
+	index   int32 // where it stands in the list that holds it: a heap or the running
+	slot    int32 // its place among the phases of the cohort
+	joined  int64 // the cohort's beats when it joined
+	final   int64 // the beat that gives it the last token that it may have
+	peg     sim.Peg[Seq]
 
 	// Rank grows from admission to admission: the running stand in its order.
 	Rank int64
 
-	index int32 // where it stood when it joined the list that holds it; a heap keeps this exact
-	fill  int32 // tokens it had to compute, when it was admitted, before it decodes
-	calm  int32 // as long as fewer tokens are computed, it decodes and the cache need not hear of it
-	full  int32 // the cache wants to hear when so many tokens are known: they fill another block
-	turn  int32 // the first plan that may take it again (pipeline stages)
+	Stale       int32 // of InFlight: scheduled before it was preempted. It may not resume before they are back
+	Preemptions int32
+	Hit         int32 // prompt tokens found in the prefix cache at its first admission
 
-	unnamed bool  // it decodes in the beats after joined, to the final one; see cohort
-	joined  int64 // the cohort's beats when it joined
-	final   int64 // the beat that gives it the last token that it may have
-	peg     sim.Peg[Seq]
+	fill int32 // tokens it had to compute, when it was admitted, before it decodes
+	calm int32 // as long as fewer tokens are computed, it decodes and the cache need not hear of it
+	full int32 // the cache wants to hear when so many tokens are known: they fill another block
+	turn int32 // the first plan that may take it again (pipeline stages)
 }
 
 // Known returns the tokens of s that have content: prompt and arrived output.
@@ -100,7 +102,8 @@ type Plan struct {
 	// Beat counts the plans with members, this one included if it has any.
 	Beat int64
 
-	beats bool // it was made with members; they may have been named since
+	beats bool  // it was made with members; they may have been named since
+	next  *Plan // in the list that holds it: of the beats in flight, or of plans to be used again
 }
 
 // A Load is KV on its way from a lower tier to a sequence that has the memory for it already. When it has arrived, or

@@ -11,8 +11,7 @@ import (
 type sglang struct {
 	batcher
 	rules SGLangRules
-	enter func(*Plan, *Seq) bool // the method let, bound once
-	lpm   *prefixLine            // the waiting line, if it goes by cached prefixes; nil: first come, first served
+	lpm   *prefixLine // the waiting line, if it goes by cached prefixes; nil: first come, first served
 
 	first, least, decay float64 // the new-token ratio (reserve.share): at first, at least, less after each decode step
 	full                bool    // the last admission found no memory, and nobody has gone since
@@ -55,15 +54,14 @@ func SGLang(l Limits, r SGLangRules, c kvcache.Cache) Scheduler {
 	g.reserve = reservation{share: g.first, clip: clipNewTokens}
 	if _, plain := g.order.(fcfs); plain && r.LongestPrefixMatch {
 		g.lpm = &prefixLine{cache: c}
-		g.waiting = g.lpm
+		g.waiting.line = g.lpm
 	}
-	g.enter = g.let
 	return g
 }
 
 // Add puts s in the waiting line. The ratio begins anew when the engine was idle.
 func (g *sglang) Add(s *Seq) {
-	if len(g.running) == 0 && !g.someoneWaits() {
+	if g.running.n == 0 && !g.someoneWaits() {
 		g.reserve.share = g.first
 	}
 	g.batcher.Add(s)
@@ -76,17 +74,17 @@ func (g *sglang) Plan(now sim.Time) *Plan {
 		g.decode(p)
 	}
 	g.serve(p, prompts)
-	g.full = g.full && len(g.running) >= max(g.ran, 1)
+	g.full = g.full && g.running.n >= max(g.ran, 1)
 	if !g.full && len(p.Preempted) == 0 {
 		if g.lpm != nil {
 			g.lpm.sort()
 		}
-		g.reserved(p, g.enter)
+		g.reserved(p, g)
 	}
 	if p.Empty() && !g.rules.EnableMixedChunk {
 		g.decode(p)
 	}
-	g.ran = len(g.running)
+	g.ran = g.running.n
 	return g.end(p)
 }
 

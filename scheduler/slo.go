@@ -84,7 +84,7 @@ func (o *slo) tick(now sim.Time, b *batcher) {
 // company returns what the others cost whoever is admitted now: a step like the last one goes with its own, and where
 // steps are planned ahead, one is still under way.
 func (o *slo) company(b *batcher) time.Duration {
-	if b.latest == nil || len(b.running) == 0 {
+	if b.latest == nil || b.running.n == 0 {
 		return 0
 	}
 	step := took(o.cost, b.latest.Step)

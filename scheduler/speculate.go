@@ -107,11 +107,9 @@ func (b *batcher) verdict(w *Work, stale bool) {
 // writes.
 func (b *batcher) lookahead(tokens int32) int32 { return min(tokens+int32(b.spec.Lookahead), b.maxLen) }
 
-// match looks up what s knows in the prefix cache.
-func (c *chunked) match(s *Seq) kvcache.Hit {
-	known := int(s.Known())
-	hit := c.cache.Match(s.Tokens, known)
-	if !c.spec.on || !c.spec.DropLast || hit.Tokens == 0 {
+// dropLast returns a hit of s without its last block.
+func (c *chunked) dropLast(s *Seq, hit kvcache.Hit) kvcache.Hit {
+	if hit.Tokens == 0 {
 		return hit
 	}
 	less := c.cache.Match(s.Tokens, hit.Tokens) // which leaves a token, and so a block, to compute

@@ -41,7 +41,7 @@ func Static(l Limits, b Batch, c kvcache.Cache) Scheduler {
 // Plan goes on with the running batch, or starts the next one.
 func (t *static) Plan(now sim.Time) *Plan {
 	p := t.begin(now)
-	if len(t.running) > 0 {
+	if t.running.n > 0 {
 		t.decode(p)
 	} else {
 		t.collect(p, now)
@@ -51,7 +51,7 @@ func (t *static) Plan(now sim.Time) *Plan {
 
 // decode computes one token for every row of the batch.
 func (t *static) decode(p *Plan) {
-	for _, s := range t.running {
+	for _, s := range t.running.list() {
 		if t.due(s) > 0 {
 			past := t.pad - s.Prompt + s.Computed
 			s.Computed++
@@ -109,10 +109,10 @@ func (t *static) Drop(s *Seq) {
 		t.batcher.Drop(s)
 		return
 	}
-	t.running.removeAt(t.running.find(s))
+	t.running.remove(s)
 	s.State = Gone
 	t.ended = append(t.ended, ended{s.ID, t.pad - s.Prompt + s.Computed})
-	if len(t.running) > 0 {
+	if t.running.n > 0 {
 		return
 	}
 	for _, row := range t.ended {

@@ -71,11 +71,11 @@ func (b *batcher) swappedFirst() bool {
 // decode in this very step.
 func (b *batcher) swapIn(p *Plan) {
 	for s := b.nextSwapped(); s != nil; s = b.nextSwapped() {
-		if len(b.running) >= b.limits.MaxNumSeqs && !b.oust(p, s) {
+		if b.running.n >= b.limits.MaxNumSeqs && !b.oust(p, s) {
 			return
 		}
 		n, blocks, spare := b.due(s), b.blocks(s.Computed), b.spare
-		if len(b.running) == 0 {
+		if b.running.n == 0 {
 			spare = 0 // it has the pool for itself
 		}
 		tokens, known := s.Computed+n, s.Known()

@@ -12,7 +12,6 @@ import (
 // who may hold memory, the micro-batch scheduler who gets tokens.
 type trtllm struct {
 	batcher
-	enter func(*Plan, *Seq) bool // the method let, bound once
 }
 
 // TRTLLM returns TensorRT-LLM's scheduler: generation first, then prompts (its contexts) while max_num_tokens
@@ -30,7 +29,6 @@ func TRTLLM(l Limits, maxUtilization bool, c kvcache.Cache) Scheduler {
 	if !maxUtilization {
 		t.reserve = full()
 	}
-	t.enter = t.let
 	t.muster()
 	return t
 }
@@ -42,7 +40,7 @@ func (t *trtllm) Plan(now sim.Time) *Plan {
 		t.extend(p)
 	}
 	if len(p.Preempted) == 0 {
-		t.reserved(p, t.enter)
+		t.reserved(p, t)
 	}
 	t.enlist(p)
 	return t.end(p)
