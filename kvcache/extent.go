@@ -13,34 +13,32 @@ type extent struct {
 	runs  Prompt // what they hold, from there on
 }
 
-// nowhere is the hash of an extent that nobody will come back for: it is not in the index.
+// nowhere is the hash of private blocks that nobody will come back for: they are not in the index, and what they hold is
+// not kept. They stand in the ring and wait to be overwritten; those of one sequence and of the next are one entry.
 const nowhere = ^uint64(0)
 
-// leave takes from a sequence the blocks that it has only counted. Those that are full of known tokens stay behind.
-func (p *Pool) leave(s *sequence, ended bool) {
-	n := max(s.findable-s.told, 0)
-	p.blanks += s.own - n
-	s.own = 0
-	if n == 0 {
+// bury puts n private blocks that nobody will come back for at the end of the ring.
+func (p *Pool) bury(n int) {
+	if last := &p.blocks[p.blocks[0].prev]; last.key.hash == nowhere {
+		last.more += int32(n)
 		return
 	}
+	b := p.name()
+	p.blocks[b] = block{key: key{hash: nowhere}, more: int32(n - 1)}
+	p.link(b, 0)
+}
+
+// stray puts the n private blocks of a sequence that may come back for them at the end of the ring, as an extent.
+func (p *Pool) stray(s *sequence, n int) {
+	p.strayed = true
 	e := p.vacancy()
 	x := &p.extents[e]
-	p.cached += n
-	more := int32(n - 1)
-	if ended {
-		b := p.name()
-		p.blocks[b] = block{key: key{hash: nowhere}, extent: e, more: more}
-		p.link(b, 0)
-		return
-	}
-	p.strayed = true
 	x.start = s.end
 	x.start.run = 0
 	x.runs = append(x.runs[:0], s.prompt[s.end.run:]...)
 	at := s.end
 	first, _ := at.next(s.prompt, p.size)
-	p.keep(block{key: first, extent: e, more: more}, 0)
+	p.keep(block{key: first, extent: e, more: int32(n - 1)}, 0)
 }
 
 // vacancy returns an extent that is not in use.

@@ -131,6 +131,39 @@ func TestBlocksOfARunAreNeighboursInTheIndex(t *testing.T) {
 	}
 }
 
+func TestWhatNobodyComesBackForIsOneEntry(t *testing.T) {
+	p := caching(20)
+	admit(t, p, 0, words("s:32 A:40"))
+	admit(t, p, 1, words("B:48"))
+	admit(t, p, 2, words("C:64 D:20"))
+	for _, id := range []SeqID{1, 2, 0} { // of the last one the shared blocks come behind the private ones
+		p.Leave(id)
+		check(t, p)
+	}
+	want := "8 blank, 12 cached, 0 held of 20 blocks of 16 tokens\ncached  (10+0) 1:2+\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("all gone:\n%swant\n%s", got, want)
+	}
+	admit(t, p, 0, words("E:32"))
+	p.Leave(0)
+	check(t, p)
+	want = "6 blank, 14 cached, 0 held of 20 blocks of 16 tokens\ncached  (10+0) 1:2+ (2+0)\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("another gone:\n%swant\n%s", got, want)
+	}
+	if !p.Take(17) {
+		t.Fatal("17 blocks cannot be taken")
+	}
+	check(t, p)
+	want = "0 blank, 3 cached, 17 held, 17 of them taken, of 20 blocks of 16 tokens\ncached  1+ (2+0)\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("overwritten in the order in which they came:\n%swant\n%s", got, want)
+	}
+	if n := p.Counters().Evicted; n != 11 {
+		t.Errorf("%d blocks were overwritten, want 11", n)
+	}
+}
+
 // Whether a sequence that never comes back is released or leaves for good cannot be seen from outside.
 func TestLeavingForGoodLooksLikeARelease(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -23,11 +23,18 @@ type block struct {
 // overwrite makes n free blocks ones in use: the blank ones, then the findable ones that were released longest ago, whose
 // content is lost. The caller has made sure that there are enough.
 func (p *Pool) overwrite(n int) {
-	blank := min(n, p.blanks)
-	p.blanks -= blank
-	n -= blank
+	if n <= p.blanks {
+		p.blanks -= n
+		return
+	}
+	n -= p.blanks
+	p.blanks = 0
 	p.cached -= n
 	p.evicted += int64(n)
+	if next := &p.blocks[p.blocks[0].next]; next.key.hash == nowhere && n <= int(next.more) {
+		next.more -= int32(n)
+		return
+	}
 	for n > 0 {
 		n -= p.shrink(p.blocks[0].next, n)
 	}
@@ -42,7 +49,7 @@ func (p *Pool) shrink(b int32, n int) int {
 		return whole
 	}
 	k.more -= int32(n)
-	if k.extent == 0 {
+	if k.extent == 0 && k.key.hash != nowhere {
 		p.trim(b)
 		p.index.set(key{k.key.hash, k.key.at + k.size()}, int32(n), 0)
 	}

@@ -168,7 +168,7 @@ func (p *Pool) checkProbe() error {
 func (p *Pool) checkTables() error {
 	for id := range p.sequences {
 		s := &p.sequences[id]
-		if s.own < 0 || !s.live && s.told+s.own > 0 || p.simple() && s.told != min(s.findable, s.listed()) {
+		if s.own < 0 || !s.live && s.told+s.own > 0 || p.simple && s.told != min(s.findable, s.listed()) {
 			return fmt.Errorf("kvcache: tables: sequence %d (live: %v) counts %d blocks behind %d; %d are findable, %d may be shared (told apart: %v)",
 				id, s.live, s.own, s.told, s.findable, s.shared, s.apart)
 		}

@@ -10,7 +10,7 @@ import "math"
 // Slide changes the cache. It implements [Slider].
 func (p *Pool) Slide(id SeqID, computed int) (next int) {
 	next = math.MaxInt
-	if p.simple() {
+	if p.simple {
 		return next
 	}
 	s := p.sequence(id)
