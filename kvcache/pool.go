@@ -208,20 +208,14 @@ func (p *Pool) Settle(id SeqID, tokens, known int) {
 // Release changes the cache. It implements [Cache]. A sequence without memory is left alone.
 func (p *Pool) Release(id SeqID) {
 	if s := p.holder(id); s != nil {
-		if n := s.private(); n > 0 {
-			p.stray(s, n)
-		}
-		p.close(s)
+		p.close(s, false)
 	}
 }
 
 // Leave changes the cache. It implements [Steady]. A sequence without memory is left alone.
 func (p *Pool) Leave(id SeqID) {
 	if s := p.holder(id); s != nil {
-		if n := s.private(); n > 0 {
-			p.bury(n)
-		}
-		p.close(s)
+		p.close(s, true)
 	}
 }
 

@@ -39,8 +39,7 @@ func (p *Pool) open(id SeqID, prompt Prompt, hit int) *sequence {
 	if s.live {
 		panic(twice(id))
 	}
-	s.live, s.prompt, s.end = true, prompt, cursor{}
-	s.shared, s.named = 0, 0
+	s.live, s.prompt = true, prompt
 	if p.config.PrefixCaching {
 		s.shared, s.named = p.floor(prompt.shared()), p.floor(prompt.Tokens())
 	}
@@ -72,14 +71,19 @@ func (p Prompt) shared() (tokens int) {
 	return math.MaxUint32
 }
 
-// private returns the blocks that a sequence only counts although they are findable.
-func (s *sequence) private() int { return max(s.findable-s.told, 0) }
-
-// close takes from a sequence all that it holds.
-func (p *Pool) close(s *sequence) {
-	n := s.private()
-	p.cached += n
-	p.blanks += s.own - n
+// close takes from a sequence all that it holds. Those of its own blocks that are full of known tokens stay behind; one that
+// has ended will not come back for them.
+func (p *Pool) close(s *sequence, ended bool) {
+	p.blanks += s.own
+	if n := s.findable - s.told; n > 0 {
+		p.blanks -= n
+		p.cached += n
+		if ended {
+			p.bury(n)
+		} else {
+			p.stray(s, n)
+		}
+	}
 	if s.told > 0 {
 		p.dropAll(s)
 	}
@@ -95,6 +99,7 @@ func (p *Pool) dropAll(s *sequence) {
 		}
 		t.parts, t.gone = t.parts[:0], 0
 	}
+	s.end = cursor{}
 }
 
 // listed returns how many leading blocks of a sequence are told apart once they are findable, at most.
@@ -111,12 +116,10 @@ func (s *sequence) blocks() int { return s.told + s.own }
 // fill gives a sequence the blocks that it lacks of those it wants; they are no longer free. Until they are findable they are
 // a number, unless there are windows. And it makes the blocks findable that the first `known` tokens fill.
 func (p *Pool) fill(s *sequence, want, known int) {
-	if n := want - s.blocks(); n > 0 {
-		if p.simple {
-			s.own += n
-		} else {
-			p.extend(s, n)
-		}
+	if p.simple {
+		s.own = max(s.own, want-s.told)
+	} else if s.told < want {
+		p.extend(s, want)
 	}
 	full := min(p.floor(known), s.blocks(), s.named)
 	if full <= s.findable {
@@ -129,15 +132,15 @@ func (p *Pool) fill(s *sequence, want, known int) {
 	}
 }
 
-// extend gives a sequence n more blocks in every group.
-func (p *Pool) extend(s *sequence, n int) {
-	s.told += n
+// extend gives a sequence blocks in every group, so that it has as many as it wants.
+func (p *Pool) extend(s *sequence, want int) {
 	for i := range s.tables {
 		t := &s.tables[i]
-		for range n {
+		for len(t.parts) < want {
 			t.parts = append(t.parts, part{p.name(), 1})
 		}
 	}
+	s.told = want
 }
 
 // register makes the first blocks of a sequence findable, `full` in all, if somebody may ask for them. Blocks of equal content
