@@ -54,7 +54,7 @@ func (p *Pool) vacancy() (e int32) {
 // keep puts a block that nobody holds into the index, and into the ring before block `next`. It returns its name.
 func (p *Pool) keep(k block, next int32) int32 {
 	b := p.name()
-	if twin := p.index.find(k.key); twin != 0 {
+	if twin := p.index.find(p.blocks, k.key); twin != 0 {
 		p.single(twin, k.key.at)
 	}
 	p.blocks[b] = k
@@ -79,7 +79,7 @@ func (p *Pool) split(b int32) {
 
 // find returns the block that was registered first under a key and still exists, or 0.
 func (p *Pool) find(k key) int32 {
-	b := p.index.find(k)
+	b := p.index.find(p.blocks, k)
 	if p.blocks[b].extent != 0 {
 		p.split(b)
 	}

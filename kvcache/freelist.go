@@ -17,6 +17,7 @@ type block struct {
 	extent       int32 // where the content of a segment of private blocks is kept; 0: its blocks are in the index
 	prev, next   int32 // neighbours in the ring; next alone links the stack of unused names
 	older, newer int32 // neighbours in the ring of the blocks with this key, in order of registration
+	after        int32 // the next segment of the stretch in the index, if this is the first registered one
 	watch        int32 // its place in the probe, counted from 1; 0: the probe does not know it
 }
 
@@ -51,7 +52,6 @@ func (p *Pool) shrink(b int32, n int) int {
 	k.more -= int32(n)
 	if k.extent == 0 && k.key.hash != nowhere {
 		p.trim(b)
-		p.index.set(key{k.key.hash, k.key.at + k.size()}, int32(n), 0)
 	}
 	return n
 }

@@ -100,7 +100,7 @@ func (p *Pool) checkIndex() error {
 		if k := &p.blocks[b]; k.key.hash != 0 && k.key.hash != nowhere {
 			keyed += int(k.keys())
 			for i := range k.keys() {
-				f := p.index.find(key{k.key.hash, k.key.at + i})
+				f := p.index.find(p.blocks, key{k.key.hash, k.key.at + i})
 				if f == 0 || f != b && (p.blocks[f].key != k.key || k.keys() > 1) {
 					return fmt.Errorf("kvcache: index: block %d of %d that begin with %d cannot be found", i, k.keys(), b)
 				}
@@ -110,20 +110,22 @@ func (p *Pool) checkIndex() error {
 	used := 0
 	for i := range p.index.slots {
 		s := &p.index.slots[i]
-		if s.n == 0 {
+		if s.first == 0 {
 			continue
 		}
 		used++
-		for at, first := range s.blocks {
-			for b := first; b != 0; {
+		at := int32(0)
+		for first := s.first; first != 0; first = p.blocks[first].after {
+			for b := first; ; {
 				k := &p.blocks[b]
-				if listed++; listed > keyed || k.key.hash != s.hash || int32(at) < k.key.at || int32(at) >= k.key.at+k.keys() {
-					return fmt.Errorf("kvcache: index: block %d is listed at %d of stretch %#x, its own keys are the %d from %v", b, at, s.hash, k.keys(), k.key)
+				if listed += int(k.keys()); listed > keyed || k.key.hash != s.hash || k.key.at < at {
+					return fmt.Errorf("kvcache: index: segment %d is listed behind %d in stretch %#x, its own keys are the %d from %v", b, at, s.hash, k.keys(), k.key)
 				}
-				if b = p.blocks[b].newer; b == first {
+				if b = k.newer; b == first {
 					break
 				}
 			}
+			at = p.blocks[first].end()
 		}
 	}
 	if listed != keyed || used != p.index.used {
@@ -138,7 +140,7 @@ func (p *Pool) checkProbe() error {
 	for i, q := range p.probe.parts {
 		k := &p.blocks[q.first]
 		for range q.blocks {
-			if f := p.index.find(p.probe.keys[hit]); f != q.first {
+			if f := p.index.find(p.blocks, p.probe.keys[hit]); f != q.first {
 				return fmt.Errorf("kvcache: probe: block %d of the hit is in segment %d, the index finds %d", hit, q.first, f)
 			}
 			hit++

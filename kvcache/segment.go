@@ -18,7 +18,7 @@ type part struct {
 // its parts: in one segment where nobody has them yet, and as single blocks where somebody has.
 func (p *Pool) place(parts []part, k key, n int32) []part {
 	for n > 0 {
-		twin, m := p.index.room(k, n)
+		twin, m := p.index.room(p.blocks, k, n)
 		if twin != 0 { // then m is 0
 			p.single(twin, k.at)
 			m = 1
@@ -55,9 +55,8 @@ func (p *Pool) halve(b, n int32) int32 {
 	r.more -= n
 	r.older, r.newer, r.watch = rest, rest, 0
 	p.blocks[rest] = r
-	k.more, k.rest = n-1, rest
+	k.more, k.rest, k.after = n-1, rest, rest
 	p.trim(b)
-	p.index.set(r.key, r.size(), rest)
 	if k.refs == 0 {
 		p.link(rest, b) // overwritten before b
 	}

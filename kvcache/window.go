@@ -83,10 +83,11 @@ func (g *group) start(hit int) int {
 }
 
 // found returns the block of a group that holds the i-th block of the probed prompt, or 0.
-func (p *Pool) found(g *group, i int) int32 { return p.index.find(p.probe.keys[i].of(g)) }
+func (p *Pool) found(g *group, i int) int32 { return p.index.find(p.blocks, p.probe.keys[i].of(g)) }
 
-// of returns the key of a block with the same content in a group.
-func (k key) of(g *group) key { return key{k.hash ^ g.salt, k.at} }
+// of returns the key of a block with the same content in a group. As these blocks come and go one by one, each is a stretch
+// of its own.
+func (k key) of(g *group) key { return key{k.hash ^ g.salt, k.at}.alone() }
 
 // adoptAll gives a new sequence the blocks of its hit in every group.
 func (p *Pool) adoptAll(s *sequence, hit int) {
