@@ -120,7 +120,7 @@ func TestSettlingMoreThanWasTakenPanics(t *testing.T) {
 func TestBlocksOfARunAreNeighboursInTheIndex(t *testing.T) {
 	p := caching(200)
 	admit(t, p, 0, words("a:1600 b:8 c:24"))
-	if want := 4 + 1 + 1; p.index.used != want { // ceil(100 / 32) stretches, one block of two runs, and one of c alone
+	if want := 3 + 1 + 1; p.index.used != want { // ceil(100 / 39) stretches, one block of two runs, and one of c alone
 		t.Errorf("102 blocks lie in %d slots, want %d", p.index.used, want)
 	}
 	p.Release(0)

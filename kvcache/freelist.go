@@ -122,7 +122,10 @@ func (p *Pool) forget(b int32) {
 	if k.extent > 0 {
 		p.vacant = append(p.vacant, k.extent)
 	}
-	if k.key.hash != nowhere {
+	switch {
+	case !p.simple:
+		p.singles.remove(p.blocks, b)
+	case k.key.hash != nowhere:
 		p.index.remove(p.blocks, b)
 	}
 	p.unname(b)

@@ -19,10 +19,7 @@ type key struct {
 }
 
 // stretch is the most blocks in a stretch. The index walks its segments, and at worst each is a single block.
-const stretch = 32
-
-// alone returns the key of the block in a stretch of its own.
-func (k key) alone() key { return key{hash: k.hash ^ uint64(k.at)*pi2} }
+const stretch = 3 * inLine
 
 // Odd constants without structure: the golden ratio, and digits of π (as in Blowfish's tables).
 const (

@@ -68,10 +68,7 @@ func (x *index) add(blocks []block, b int32) {
 	k := &blocks[b]
 	i, before, next := x.seek(blocks, k.key)
 	if next != 0 && blocks[next].key.at <= k.key.at {
-		last := blocks[next].older
-		k.older, k.newer = last, next
-		blocks[last].newer = b
-		blocks[next].older = b
+		k.follow(blocks, b, next)
 		return
 	}
 	k.older, k.newer, k.after = b, b, next
@@ -108,6 +105,14 @@ func (x *index) remove(blocks []block, b int32) {
 	default:
 		x.clear(i)
 	}
+}
+
+// follow puts block b, which is k, at the end of the ring of those with the key of the first.
+func (k *block) follow(blocks []block, b, first int32) {
+	last := blocks[first].older
+	k.older, k.newer = last, first
+	blocks[last].newer = b
+	blocks[first].older = b
 }
 
 // keys returns how many keys of a segment are in the index.

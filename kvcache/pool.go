@@ -43,6 +43,7 @@ type Pool struct {
 	vacant  []int32  // extents that are not in use
 
 	index     index
+	singles   singles // the index of a pool that is not simple
 	probe     probe
 	sequences []sequence // by SeqID
 	evicted   int64
@@ -87,7 +88,7 @@ func New(c Config) *Pool {
 	if c.Blocks < 1 || c.BlockSize < 1 {
 		panic(fmt.Sprintf("kvcache.New: %d blocks of %d tokens: both must be at least 1", c.Blocks, c.BlockSize))
 	}
-	p := &Pool{config: c, size: c.BlockSize, blanks: c.Blocks, blocks: make([]block, 1), extents: make([]extent, 1), index: newIndex(1 << 6)}
+	p := &Pool{config: c, size: c.BlockSize, blanks: c.Blocks, blocks: make([]block, 1), extents: make([]extent, 1), index: newIndex(1 << 6), singles: newSingles(1 << 4)}
 	p.inverse = 1<<63/uint64(p.size) + 1
 	kinds := c.Groups
 	if len(kinds) == 0 {

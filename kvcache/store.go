@@ -7,7 +7,7 @@ import "fmt"
 type Store struct {
 	capacity int
 	blocks   []block // ring by last use, from block 0 to block 0
-	index    index
+	index    singles
 }
 
 // NewStore returns an empty store of so many blocks. It panics if there is no room for one.
@@ -15,11 +15,11 @@ func NewStore(blocks int) *Store {
 	if blocks < 1 {
 		panic(fmt.Sprintf("kvcache.NewStore: %d blocks: needs at least 1", blocks))
 	}
-	return &Store{capacity: blocks, blocks: make([]block, 1), index: newIndex(1 << 6)}
+	return &Store{capacity: blocks, blocks: make([]block, 1), index: newSingles(1 << 4)}
 }
 
 // has reports whether a block is there.
-func (h *Store) has(k key) bool { return h.index.find(h.blocks, k.alone()) != 0 }
+func (h *Store) has(k key) bool { return h.index.find(k) != 0 }
 
 // add stores a block that is not there yet. It returns the one that made room, if one did.
 func (h *Store) add(k key) (old key, full bool) {
@@ -32,7 +32,7 @@ func (h *Store) add(k key) (old key, full bool) {
 		h.unlink(b)
 		h.index.remove(h.blocks, b)
 	}
-	h.blocks[b] = block{key: k.alone()}
+	h.blocks[b] = block{key: k}
 	h.index.add(h.blocks, b)
 	h.link(b)
 	return old, full
@@ -40,7 +40,7 @@ func (h *Store) add(k key) (old key, full bool) {
 
 // touch notes that a block was asked for, if it is there.
 func (h *Store) touch(k key) {
-	if b := h.index.find(h.blocks, k.alone()); b != 0 {
+	if b := h.index.find(k); b != 0 {
 		h.unlink(b)
 		h.link(b)
 	}
@@ -63,7 +63,7 @@ func (h *Store) check() error {
 	n := 0
 	for b := h.blocks[0].next; b != 0 && n < len(h.blocks); b = h.blocks[b].next {
 		n++
-		if f := h.index.find(h.blocks, h.blocks[b].key); f != b {
+		if f := h.index.find(h.blocks[b].key); f != b {
 			return fmt.Errorf("kvcache: store: block %d is found as %d", b, f)
 		}
 	}

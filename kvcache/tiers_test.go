@@ -92,7 +92,7 @@ func TestTheBeginningOfAPrefixStaysLongest(t *testing.T) {
 	h.touch(key{hash: 1})
 	h.add(key{hash: 9})
 	for hash, want := range map[uint64]bool{1: true, 2: false, 3: true, 9: true} { // order does not matter: lookups
-		if got := h.index.find(h.blocks, key{hash: hash}) != 0; got != want {
+		if got := h.index.find(key{hash: hash}) != 0; got != want {
 			t.Errorf("block %d is there: %v, want %v", hash, got, want)
 		}
 	}

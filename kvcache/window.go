@@ -83,11 +83,10 @@ func (g *group) start(hit int) int {
 }
 
 // found returns the block of a group that holds the i-th block of the probed prompt, or 0.
-func (p *Pool) found(g *group, i int) int32 { return p.index.find(p.blocks, p.probe.keys[i].of(g)) }
+func (p *Pool) found(g *group, i int) int32 { return p.singles.find(p.probe.keys[i].of(g)) }
 
-// of returns the key of a block with the same content in a group. As these blocks come and go one by one, each is a stretch
-// of its own.
-func (k key) of(g *group) key { return key{k.hash ^ g.salt, k.at}.alone() }
+// of returns the key of a block with the same content in a group.
+func (k key) of(g *group) key { return key{k.hash ^ g.salt, k.at} }
 
 // adoptAll gives a new sequence the blocks of its hit in every group.
 func (p *Pool) adoptAll(s *sequence, hit int) {
@@ -115,7 +114,7 @@ func (p *Pool) listAll(s *sequence, n int) {
 		for i := range s.tables {
 			if b := s.tables[i].parts[s.findable].first; b != 0 {
 				p.blocks[b].key = k.of(&p.groups[i])
-				p.index.add(p.blocks, b)
+				p.singles.add(p.blocks, b)
 			}
 		}
 	}
