@@ -5,9 +5,9 @@ package kvcache
 // findable blocks and in the index as one block does, its first: one entry for what may be thousands. As the tail of a
 // sequence is overwritten first, an extent is overwritten by counting down.
 //
-// Only a sequence that was preempted comes back for its extent. What it then adopts, computes anew and leaves behind are
-// single blocks. So whoever meets an extent in a lookup breaks it into its blocks, each under its own key and in its
-// place in the ring; nothing of that can be seen from outside.
+// Only a sequence that was preempted comes back for its extent. What it then adopts, computes anew and leaves behind can be
+// found block by block. So whoever meets an extent in a lookup breaks it into segments as those of shared blocks, under their
+// keys and in their places in the ring; nothing of that can be seen from outside.
 type extent struct {
 	start cursor // stands before the first one
 	runs  Prompt // what they hold, from there on
@@ -38,7 +38,9 @@ func (p *Pool) stray(s *sequence, n int) {
 	x.runs = append(x.runs[:0], s.prompt[s.end.run:]...)
 	at := s.end
 	first, _ := at.next(s.prompt, p.size)
-	p.keep(block{key: first, extent: e, more: int32(n - 1)}, 0)
+	b, _ := p.enter(first, 1, 0)
+	p.blocks[b].extent, p.blocks[b].more = e, int32(n-1)
+	p.link(b, 0)
 }
 
 // vacancy returns an extent that is not in use.
@@ -51,29 +53,25 @@ func (p *Pool) vacancy() (e int32) {
 	return int32(len(p.extents) - 1)
 }
 
-// keep puts a block that nobody holds into the index, and into the ring before block `next`. It returns its name.
-func (p *Pool) keep(k block, next int32) int32 {
-	b := p.name()
-	if twin := p.index.find(p.blocks, k.key); twin != 0 {
-		p.single(twin, k.key.at)
-	}
-	p.blocks[b] = k
-	p.index.add(p.blocks, b)
-	p.link(b, next)
-	return b
-}
-
-// split breaks an extent into its blocks.
+// split breaks an extent into segments.
 func (p *Pool) split(b int32) {
-	e, more := p.blocks[b].extent, p.blocks[b].more
+	e, more := p.blocks[b].extent, int(p.blocks[b].more)
 	x := &p.extents[e]
 	p.blocks[b].extent, p.blocks[b].more = 0, 0
 	p.vacant = append(p.vacant, e)
 	at := x.start
 	at.next(x.runs, p.size) // that is b
-	for range more {
+	for more > 0 {
 		k, _ := at.next(x.runs, p.size)
-		b = p.keep(block{key: k}, b) // behind it in the sequence, before it in the ring
+		n := 1 + at.on(x.runs, p.size, more-1)
+		more -= n
+		for n > 0 {
+			rest, m := p.enter(k, int32(n), 0)
+			p.link(rest, b) // behind it in the sequence, before it in the ring
+			b = rest
+			k.at += m
+			n -= int(m)
+		}
 	}
 }
 

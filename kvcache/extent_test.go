@@ -51,7 +51,7 @@ func TestASequenceFindsWhatItLeftWhenItWasPreempted(t *testing.T) {
 	if h := p.Match(turn, 112); h != (Hit{Tokens: 80, Idle: 5, Queried: 112}) {
 		t.Errorf("hit %+v, want the five blocks", h)
 	}
-	want := "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  4+ 3+ 2+ 1:2+\n"
+	want := "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  3:2+ 2+ 1:2+\n"
 	if got := p.Describe(); got != want {
 		t.Errorf("after the lookup:\n%swant\n%s", got, want)
 	}
