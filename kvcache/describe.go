@@ -72,7 +72,7 @@ func (k *block) draw(w *strings.Builder, name int32) {
 	case name == 0:
 		w.WriteString(" -")
 		return
-	case k.extent > 0:
+	case k.extent > 0 || k.key.hash == nowhere:
 		fmt.Fprintf(w, " (%d+0)", k.size())
 		return
 	}

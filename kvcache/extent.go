@@ -5,42 +5,42 @@ package kvcache
 // findable blocks and in the index as one block does, its first: one entry for what may be thousands. As the tail of a
 // sequence is overwritten first, an extent is overwritten by counting down.
 //
-// Only a sequence that was preempted comes back for its extent. What it then adopts, computes anew and leaves behind are
-// single blocks. So whoever meets an extent in a lookup breaks it into its blocks, each under its own key and in its
-// place in the ring; nothing of that can be seen from outside.
+// Only a sequence that was preempted comes back for its extent. What it then adopts, computes anew and leaves behind can be
+// found block by block. So whoever meets an extent in a lookup breaks it into segments as those of shared blocks, under their
+// keys and in their places in the ring; nothing of that can be seen from outside.
 type extent struct {
 	start cursor // stands before the first one
 	runs  Prompt // what they hold, from there on
 }
 
-// nowhere is the hash of an extent that nobody will come back for: it is not in the index.
+// nowhere is the hash of private blocks that nobody will come back for: they are not in the index, and what they hold is
+// not kept. They stand in the ring and wait to be overwritten; those of one sequence and of the next are one entry.
 const nowhere = ^uint64(0)
 
-// leave takes from a sequence the blocks that it has only counted. Those that are full of known tokens stay behind.
-func (p *Pool) leave(s *sequence, ended bool) {
-	n := max(s.findable-s.told, 0)
-	p.blanks += s.own - n
-	s.own = 0
-	if n == 0 {
+// bury puts n private blocks that nobody will come back for at the end of the ring.
+func (p *Pool) bury(n int) {
+	if last := &p.blocks[p.blocks[0].prev]; last.key.hash == nowhere {
+		last.more += int32(n)
 		return
 	}
+	b := p.name()
+	p.blocks[b] = block{key: key{hash: nowhere}, more: int32(n - 1)}
+	p.link(b, 0)
+}
+
+// stray puts the n private blocks of a sequence that may come back for them at the end of the ring, as an extent.
+func (p *Pool) stray(s *sequence, n int) {
+	p.strayed = true
 	e := p.vacancy()
 	x := &p.extents[e]
-	p.cached += n
-	more := int32(n - 1)
-	if ended {
-		b := p.name()
-		p.blocks[b] = block{key: key{hash: nowhere}, extent: e, more: more}
-		p.link(b, 0)
-		return
-	}
-	p.strayed = true
 	x.start = s.end
 	x.start.run = 0
 	x.runs = append(x.runs[:0], s.prompt[s.end.run:]...)
 	at := s.end
 	first, _ := at.next(s.prompt, p.size)
-	p.keep(block{key: first, extent: e, more: more}, 0)
+	b, _ := p.enter(first, 1, 0)
+	p.blocks[b].extent, p.blocks[b].more = e, int32(n-1)
+	p.link(b, 0)
 }
 
 // vacancy returns an extent that is not in use.
@@ -53,35 +53,31 @@ func (p *Pool) vacancy() (e int32) {
 	return int32(len(p.extents) - 1)
 }
 
-// keep puts a block that nobody holds into the index, and into the ring before block `next`. It returns its name.
-func (p *Pool) keep(k block, next int32) int32 {
-	b := p.name()
-	if twin := p.index.find(k.key); twin != 0 {
-		p.single(twin, k.key.at)
-	}
-	p.blocks[b] = k
-	p.index.add(p.blocks, b)
-	p.link(b, next)
-	return b
-}
-
-// split breaks an extent into its blocks.
+// split breaks an extent into segments.
 func (p *Pool) split(b int32) {
-	e, more := p.blocks[b].extent, p.blocks[b].more
+	e, more := p.blocks[b].extent, int(p.blocks[b].more)
 	x := &p.extents[e]
 	p.blocks[b].extent, p.blocks[b].more = 0, 0
 	p.vacant = append(p.vacant, e)
 	at := x.start
 	at.next(x.runs, p.size) // that is b
-	for range more {
+	for more > 0 {
 		k, _ := at.next(x.runs, p.size)
-		b = p.keep(block{key: k}, b) // behind it in the sequence, before it in the ring
+		n := 1 + at.on(x.runs, p.size, more-1)
+		more -= n
+		for n > 0 {
+			rest, m := p.enter(k, int32(n), 0)
+			p.link(rest, b) // behind it in the sequence, before it in the ring
+			b = rest
+			k.at += m
+			n -= int(m)
+		}
 	}
 }
 
 // find returns the block that was registered first under a key and still exists, or 0.
 func (p *Pool) find(k key) int32 {
-	b := p.index.find(k)
+	b := p.index.find(p.blocks, k)
 	if p.blocks[b].extent != 0 {
 		p.split(b)
 	}

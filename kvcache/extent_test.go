@@ -51,7 +51,7 @@ func TestASequenceFindsWhatItLeftWhenItWasPreempted(t *testing.T) {
 	if h := p.Match(turn, 112); h != (Hit{Tokens: 80, Idle: 5, Queried: 112}) {
 		t.Errorf("hit %+v, want the five blocks", h)
 	}
-	want := "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  4+ 3+ 2+ 1:2+\n"
+	want := "0 blank, 5 cached, 15 held, 15 of them taken, of 20 blocks of 16 tokens\ncached  3:2+ 2+ 1:2+\n"
 	if got := p.Describe(); got != want {
 		t.Errorf("after the lookup:\n%swant\n%s", got, want)
 	}
@@ -120,7 +120,7 @@ func TestSettlingMoreThanWasTakenPanics(t *testing.T) {
 func TestBlocksOfARunAreNeighboursInTheIndex(t *testing.T) {
 	p := caching(200)
 	admit(t, p, 0, words("a:1600 b:8 c:24"))
-	if want := 8 + 1 + 1; p.index.used != want { // ceil(100 / 13) stretches, one block of two runs, and one of c alone
+	if want := 3 + 1 + 1; p.index.used != want { // ceil(100 / 39) stretches, one block of two runs, and one of c alone
 		t.Errorf("102 blocks lie in %d slots, want %d", p.index.used, want)
 	}
 	p.Release(0)
@@ -128,6 +128,39 @@ func TestBlocksOfARunAreNeighboursInTheIndex(t *testing.T) {
 	check(t, p)
 	if p.index.used != 0 {
 		t.Errorf("%d slots are in use when nothing is cached", p.index.used)
+	}
+}
+
+func TestWhatNobodyComesBackForIsOneEntry(t *testing.T) {
+	p := caching(20)
+	admit(t, p, 0, words("s:32 A:40"))
+	admit(t, p, 1, words("B:48"))
+	admit(t, p, 2, words("C:64 D:20"))
+	for _, id := range []SeqID{1, 2, 0} { // of the last one the shared blocks come behind the private ones
+		p.Leave(id)
+		check(t, p)
+	}
+	want := "8 blank, 12 cached, 0 held of 20 blocks of 16 tokens\ncached  (10+0) 1:2+\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("all gone:\n%swant\n%s", got, want)
+	}
+	admit(t, p, 0, words("E:32"))
+	p.Leave(0)
+	check(t, p)
+	want = "6 blank, 14 cached, 0 held of 20 blocks of 16 tokens\ncached  (10+0) 1:2+ (2+0)\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("another gone:\n%swant\n%s", got, want)
+	}
+	if !p.Take(17) {
+		t.Fatal("17 blocks cannot be taken")
+	}
+	check(t, p)
+	want = "0 blank, 3 cached, 17 held, 17 of them taken, of 20 blocks of 16 tokens\ncached  1+ (2+0)\n"
+	if got := p.Describe(); got != want {
+		t.Errorf("overwritten in the order in which they came:\n%swant\n%s", got, want)
+	}
+	if n := p.Counters().Evicted; n != 11 {
+		t.Errorf("%d blocks were overwritten, want 11", n)
 	}
 }
 

@@ -17,17 +17,25 @@ type block struct {
 	extent       int32 // where the content of a segment of private blocks is kept; 0: its blocks are in the index
 	prev, next   int32 // neighbours in the ring; next alone links the stack of unused names
 	older, newer int32 // neighbours in the ring of the blocks with this key, in order of registration
+	after        int32 // the next segment of the stretch in the index, if this is the first registered one
 	watch        int32 // its place in the probe, counted from 1; 0: the probe does not know it
 }
 
 // overwrite makes n free blocks ones in use: the blank ones, then the findable ones that were released longest ago, whose
 // content is lost. The caller has made sure that there are enough.
 func (p *Pool) overwrite(n int) {
-	blank := min(n, p.blanks)
-	p.blanks -= blank
-	n -= blank
+	if n <= p.blanks {
+		p.blanks -= n
+		return
+	}
+	n -= p.blanks
+	p.blanks = 0
 	p.cached -= n
 	p.evicted += int64(n)
+	if next := &p.blocks[p.blocks[0].next]; next.key.hash == nowhere && n <= int(next.more) {
+		next.more -= int32(n)
+		return
+	}
 	for n > 0 {
 		n -= p.shrink(p.blocks[0].next, n)
 	}
@@ -42,9 +50,8 @@ func (p *Pool) shrink(b int32, n int) int {
 		return whole
 	}
 	k.more -= int32(n)
-	if k.extent == 0 {
+	if k.extent == 0 && k.key.hash != nowhere {
 		p.trim(b)
-		p.index.set(key{k.key.hash, k.key.at + k.size()}, int32(n), 0)
 	}
 	return n
 }
@@ -115,7 +122,10 @@ func (p *Pool) forget(b int32) {
 	if k.extent > 0 {
 		p.vacant = append(p.vacant, k.extent)
 	}
-	if k.key.hash != nowhere {
+	switch {
+	case !p.simple:
+		p.singles.remove(p.blocks, b)
+	case k.key.hash != nowhere:
 		p.index.remove(p.blocks, b)
 	}
 	p.unname(b)

@@ -18,9 +18,8 @@ type key struct {
 	at   int32
 }
 
-// stretch is the most blocks in a stretch: as many as fit into a slot of the index that is one line of the processor's
-// cache.
-const stretch = 13
+// stretch is the most blocks in a stretch. The index walks its segments, and at worst each is a single block.
+const stretch = 3 * inLine
 
 // Odd constants without structure: the golden ratio, and digits of π (as in Blowfish's tables).
 const (

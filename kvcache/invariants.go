@@ -1,6 +1,9 @@
 package kvcache
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Check reports the first violated invariant of the pool by name, or nil. It walks everything.
 func (p *Pool) Check() error {
@@ -100,7 +103,11 @@ func (p *Pool) checkIndex() error {
 		if k := &p.blocks[b]; k.key.hash != 0 && k.key.hash != nowhere {
 			keyed += int(k.keys())
 			for i := range k.keys() {
-				f := p.index.find(key{k.key.hash, k.key.at + i})
+				at := key{k.key.hash, k.key.at + i}
+				f := p.index.find(p.blocks, at)
+				if !p.simple {
+					f = p.singles.find(at)
+				}
 				if f == 0 || f != b && (p.blocks[f].key != k.key || k.keys() > 1) {
 					return fmt.Errorf("kvcache: index: block %d of %d that begin with %d cannot be found", i, k.keys(), b)
 				}
@@ -108,26 +115,58 @@ func (p *Pool) checkIndex() error {
 		}
 	}
 	used := 0
-	for i := range p.index.slots {
-		s := &p.index.slots[i]
-		if s.n == 0 {
-			continue
-		}
-		used++
-		for at, first := range s.blocks {
-			for b := first; b != 0; {
-				k := &p.blocks[b]
-				if listed++; listed > keyed || k.key.hash != s.hash || int32(at) < k.key.at || int32(at) >= k.key.at+k.keys() {
-					return fmt.Errorf("kvcache: index: block %d is listed at %d of stretch %#x, its own keys are the %d from %v", b, at, s.hash, k.keys(), k.key)
-				}
-				if b = p.blocks[b].newer; b == first {
-					break
-				}
+	list := func(first int32) error { // all that have the keys of the first
+		for b := first; b != 0; {
+			k := &p.blocks[b]
+			if listed += int(k.keys()); listed > keyed || k.key != p.blocks[first].key {
+				return fmt.Errorf("kvcache: index: block %d is listed with %d, its own keys are the %d from %v", b, first, k.keys(), k.key)
+			}
+			if b = k.newer; b == first {
+				break
 			}
 		}
+		return nil
 	}
-	if listed != keyed || used != p.index.used {
-		return fmt.Errorf("kvcache: index: %d blocks have a key, %d are listed, in %d slots counted as %d", keyed, listed, used, p.index.used)
+	if err := errors.Join(p.index.check(p.blocks, &used, list), p.singles.check(&used, list)); err != nil {
+		return err
+	}
+	if listed != keyed || used != p.index.used+p.singles.used {
+		return fmt.Errorf("kvcache: index: %d blocks have a key, %d are listed, in %d slots counted as %d", keyed, listed, used, p.index.used+p.singles.used)
+	}
+	return nil
+}
+
+// check goes through the segments of every stretch, which stand in order. It counts the slots.
+func (x *index) check(blocks []block, used *int, list func(int32) error) error {
+	for i := range x.slots {
+		s, end := &x.slots[i], int32(0)
+		if s.first != 0 {
+			*used++
+		}
+		for b := s.first; b != 0; b = blocks[b].after {
+			if k := &blocks[b]; k.key.hash != s.hash || k.key.at < end {
+				return fmt.Errorf("kvcache: index: segment %d from %v is listed behind %d of stretch %#x", b, k.key, end, s.hash)
+			}
+			if err := list(b); err != nil {
+				return err
+			}
+			end = blocks[b].end()
+		}
+	}
+	return nil
+}
+
+// check goes through the blocks of every line, and counts the slots.
+func (x *singles) check(used *int, list func(int32) error) error {
+	for i := range x.slots {
+		if x.slots[i].n != 0 {
+			*used++
+		}
+		for _, b := range x.slots[i].blocks {
+			if err := list(b); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -138,7 +177,7 @@ func (p *Pool) checkProbe() error {
 	for i, q := range p.probe.parts {
 		k := &p.blocks[q.first]
 		for range q.blocks {
-			if f := p.index.find(p.probe.keys[hit]); f != q.first {
+			if f := p.index.find(p.blocks, p.probe.keys[hit]); f != q.first {
 				return fmt.Errorf("kvcache: probe: block %d of the hit is in segment %d, the index finds %d", hit, q.first, f)
 			}
 			hit++
@@ -168,7 +207,7 @@ func (p *Pool) checkProbe() error {
 func (p *Pool) checkTables() error {
 	for id := range p.sequences {
 		s := &p.sequences[id]
-		if s.own < 0 || !s.live && s.told+s.own > 0 || p.simple() && s.told != min(s.findable, s.listed()) {
+		if s.own < 0 || !s.live && s.told+s.own > 0 || p.simple && s.told != min(s.findable, s.listed()) {
 			return fmt.Errorf("kvcache: tables: sequence %d (live: %v) counts %d blocks behind %d; %d are findable, %d may be shared (told apart: %v)",
 				id, s.live, s.own, s.told, s.findable, s.shared, s.apart)
 		}

@@ -3,6 +3,7 @@ package kvcache
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // Config describes a pool.
@@ -25,9 +26,11 @@ type Group struct {
 // may matter to more than one sequence; the others it counts. Once the tables of its sequences have reached their size it
 // allocates nothing.
 type Pool struct {
-	config Config
-	size   int     // tokens in a block
-	groups []group // at least one
+	config  Config
+	size    int     // tokens in a block
+	inverse uint64  // of the size; see floor
+	groups  []group // at least one
+	simple  bool    // there is one table per sequence, which only ever grows
 
 	blanks int // free blocks that hold nothing
 	cached int // free blocks that are findable: those of the ring that begins and ends at block 0
@@ -40,6 +43,7 @@ type Pool struct {
 	vacant  []int32  // extents that are not in use
 
 	index     index
+	singles   singles // the index of a pool that is not simple
 	probe     probe
 	sequences []sequence // by SeqID
 	evicted   int64
@@ -57,14 +61,14 @@ type group struct {
 // A sequence's memory. It stays when the sequence is gone, for the next one of that ID.
 type sequence struct {
 	live     bool
+	apart    bool // the private blocks are told apart, too, once they are findable
+	told     int  // leading blocks that are told apart: those in the tables
+	own      int  // the blocks after them, which are only counted
+	findable int  // leading blocks that are registered in the index, or would be if anybody could ask for them
+	shared   int  // leading blocks that other sequences may have, too
+	named    int  // leading blocks that the prompt fills: what follows it has no name to be found by
 	prompt   Prompt
 	end      cursor // stands after the findable blocks that are told apart
-	findable int    // leading blocks that are registered in the index, or would be if anybody could ask for them
-	shared   int    // leading blocks that other sequences may have, too
-	named    int    // leading blocks that the prompt fills: what follows it has no name to be found by
-	apart    bool   // the private blocks are told apart, too, once they are findable
-	told     int    // leading blocks that are told apart: those in the tables
-	own      int    // the blocks after them, which are only counted
 	tables   []table
 }
 
@@ -84,7 +88,8 @@ func New(c Config) *Pool {
 	if c.Blocks < 1 || c.BlockSize < 1 {
 		panic(fmt.Sprintf("kvcache.New: %d blocks of %d tokens: both must be at least 1", c.Blocks, c.BlockSize))
 	}
-	p := &Pool{config: c, size: c.BlockSize, blanks: c.Blocks, blocks: make([]block, 1), extents: make([]extent, 1), index: newIndex(1 << 6)}
+	p := &Pool{config: c, size: c.BlockSize, blanks: c.Blocks, blocks: make([]block, 1), extents: make([]extent, 1), index: newIndex(1 << 6), singles: newSingles(1 << 4)}
+	p.inverse = 1<<63/uint64(p.size) + 1
 	kinds := c.Groups
 	if len(kinds) == 0 {
 		kinds = []Group{{}}
@@ -99,6 +104,7 @@ func New(c Config) *Pool {
 		}
 		p.groups = append(p.groups, g)
 	}
+	p.simple = len(p.groups) == 1 && p.groups[0].window == 0
 	return p
 }
 
@@ -108,14 +114,19 @@ func (p *Pool) Match(prompt Prompt, tokens int) Hit {
 	if !p.config.PrefixCaching {
 		return Hit{}
 	}
-	most := p.floor(max(tokens-1, 0))
-	if p.simple() {
-		if !p.strayed { // then nobody's private blocks can be found
-			shared, _ := prompt.split()
-			if most = min(most, p.floor(shared)); most == 0 {
-				return Hit{Queried: tokens}
-			}
+	most := math.MaxInt
+	if p.simple && !p.strayed { // then nobody's private blocks can be found
+		if most = p.floor(prompt.shared()); most == 0 {
+			return Hit{Queried: tokens}
 		}
+	}
+	return p.query(prompt, tokens, most)
+}
+
+// query looks up as much of a prompt as Match may find, and at most so many blocks.
+func (p *Pool) query(prompt Prompt, tokens, most int) Hit {
+	most = min(most, p.floor(max(tokens-1, 0)))
+	if p.simple {
 		p.look(prompt, most)
 		return Hit{Tokens: p.probe.hit * p.size, Idle: p.probe.idle, Queried: tokens}
 	}
@@ -126,7 +137,7 @@ func (p *Pool) Match(prompt Prompt, tokens int) Hit {
 // Need reads only. It implements [Cache].
 func (p *Pool) Need(h Hit, tokens int) int {
 	fresh := max(p.ceil(tokens)-p.floor(h.Tokens), 0)
-	if p.simple() {
+	if p.simple {
 		return fresh + h.Idle
 	}
 	need := h.Idle
@@ -148,8 +159,7 @@ func (p *Pool) Admit(id SeqID, prompt Prompt, h Hit, c Claim) bool {
 		p.adopt(s, hit)
 	}
 	p.overwrite(fresh)
-	p.extend(s, want)
-	p.register(s, min(c.Tokens, c.Known))
+	p.fill(s, want, min(c.Tokens, c.Known))
 	return true
 }
 
@@ -162,19 +172,18 @@ func (p *Pool) Grow(id SeqID, tokens, known int) bool {
 			return false
 		}
 		p.overwrite(fresh)
-		p.extend(s, want)
 	}
-	p.register(s, min(tokens, known))
+	p.fill(s, want, min(tokens, known))
 	return true
 }
 
 // Know changes only what is findable. It implements [Cache].
-func (p *Pool) Know(id SeqID, known int) { p.register(p.sequence(id), known) }
+func (p *Pool) Know(id SeqID, known int) { p.fill(p.sequence(id), 0, known) }
 
 // Plain reads only. It implements [Steady].
 func (p *Pool) Plain(id SeqID) bool {
 	s := p.sequence(id)
-	return p.simple() && s.findable >= s.shared
+	return p.simple && s.findable >= s.shared
 }
 
 // Take changes the cache, or nothing at all. It implements [Steady].
@@ -194,30 +203,21 @@ func (p *Pool) Settle(id SeqID, tokens, known int) {
 	if p.taken -= max(want-s.blocks(), 0); p.taken < 0 {
 		panic(fmt.Sprintf("kvcache: Settle: sequence %d grew by more blocks than were taken", id))
 	}
-	p.extend(s, want)
-	p.register(s, min(tokens, known))
+	p.fill(s, want, min(tokens, known))
 }
 
 // Release changes the cache. It implements [Cache]. A sequence without memory is left alone.
-func (p *Pool) Release(id SeqID) { p.release(id, false) }
-
-// Leave changes the cache. It implements [Steady].
-func (p *Pool) Leave(id SeqID) { p.release(id, true) }
-
-func (p *Pool) release(id SeqID, ended bool) {
-	if int(id) >= len(p.sequences) || !p.sequences[id].live {
-		return
+func (p *Pool) Release(id SeqID) {
+	if s := p.holder(id); s != nil {
+		p.close(s, false)
 	}
-	s := &p.sequences[id]
-	p.leave(s, ended)
-	for i := range s.tables {
-		t := &s.tables[i]
-		for j := len(t.parts) - 1; j >= t.gone; j-- {
-			p.drop(t.parts[j])
-		}
-		t.parts, t.gone = t.parts[:0], 0
+}
+
+// Leave changes the cache. It implements [Steady]. A sequence without memory is left alone.
+func (p *Pool) Leave(id SeqID) {
+	if s := p.holder(id); s != nil {
+		p.close(s, true)
 	}
-	s.live, s.prompt, s.findable, s.told = false, nil, 0, 0
 }
 
 // Usage reads only. It implements [Cache].
@@ -236,13 +236,14 @@ func (p *Pool) Counters() Counters { return Counters{Evicted: p.evicted} }
 // BlockSize implements [Cache].
 func (p *Pool) BlockSize() int { return p.size }
 
-// simple reports whether there is one table per sequence, which only ever grows.
-func (p *Pool) simple() bool { return len(p.groups) == 1 && p.groups[0].window == 0 }
-
 func (p *Pool) available() int { return p.blanks + p.cached }
 
-// floor returns the blocks that so many tokens fill. Half a word is divided in half the time.
-func (p *Pool) floor(tokens int) int { return int(uint32(tokens) / uint32(p.size)) }
+// floor returns the blocks that so many tokens fill. A product takes a fraction of the time of a division: the inverse of
+// the size in units of 2⁻⁶³, rounded up, errs by less than one block in 2³¹ for half a word of tokens.
+func (p *Pool) floor(tokens int) int {
+	blocks, _ := bits.Mul64(2*uint64(uint32(tokens)), p.inverse)
+	return int(blocks)
+}
 
 // ceil returns the blocks that hold so many tokens.
 func (p *Pool) ceil(tokens int) int { return p.floor(tokens + p.size - 1) }

@@ -2,9 +2,12 @@ package kvcache
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"unicode"
+
+	"pgregory.net/rapid"
 )
 
 // caching returns a pool of 16-token blocks that keeps prefixes.
@@ -75,6 +78,19 @@ func TestBlocksAreTheCeilingOfTokens(t *testing.T) {
 			t.Errorf("%d tokens hold %+v, want %d held", c.tokens, u, c.blocks)
 		}
 	}
+}
+
+func TestTokensAreDividedIntoBlocksWithoutARemainder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.OneOf(rapid.IntRange(1, 300), rapid.IntRange(1, math.MaxInt32)).Draw(t, "size")
+		p := New(Config{Blocks: 1, BlockSize: size})
+		tokens := rapid.IntRange(0, math.MaxUint32).Draw(t, "tokens")
+		for _, n := range []int{tokens, tokens / size * size, max(tokens/size*size-1, 0), math.MaxUint32} {
+			if got := p.floor(n); got != n/size {
+				t.Fatalf("%d tokens fill %d blocks of %d, want %d", n, got, size, n/size)
+			}
+		}
+	})
 }
 
 func TestEqualBlocksAfterDifferentPrefixesDoNotHit(t *testing.T) {

@@ -118,7 +118,7 @@ func (q *probe) key(i, size int) (key, bool) {
 
 // adopt gives a new sequence the blocks of its hit.
 func (p *Pool) adopt(s *sequence, hit int) {
-	if p.simple() {
+	if p.simple {
 		p.look(s.prompt, hit)
 		if p.probe.hit < hit {
 			panic("kvcache: Admit with a hit that Match has not just returned for this prompt")

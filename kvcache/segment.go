@@ -18,19 +18,26 @@ type part struct {
 // its parts: in one segment where nobody has them yet, and as single blocks where somebody has.
 func (p *Pool) place(parts []part, k key, n int32) []part {
 	for n > 0 {
-		twin, m := p.index.room(k, n)
-		if twin != 0 { // then m is 0
-			p.single(twin, k.at)
-			m = 1
-		}
-		b := p.name()
-		p.blocks[b] = block{key: k, refs: 1, more: m - 1}
-		p.index.add(p.blocks, b)
+		b, m := p.enter(k, n, 1)
 		parts = append(parts, part{b, m})
 		k.at += m
 		n -= m
 	}
 	return parts
+}
+
+// enter registers the first m of n blocks of one stretch that so many sequences hold, as a segment b: those that nobody has
+// yet, or a single one if somebody has it.
+func (p *Pool) enter(k key, n, refs int32) (b, m int32) {
+	twin, m := p.index.room(p.blocks, k, n)
+	if twin != 0 { // then m is 0
+		p.single(twin, k.at)
+		m = 1
+	}
+	b = p.name()
+	p.blocks[b] = block{key: k, refs: refs, more: m - 1}
+	p.index.add(p.blocks, b)
+	return b, m
 }
 
 // single cuts the segment that has the block at this place of its stretch, so that this block is a segment of its own.
@@ -55,9 +62,8 @@ func (p *Pool) halve(b, n int32) int32 {
 	r.more -= n
 	r.older, r.newer, r.watch = rest, rest, 0
 	p.blocks[rest] = r
-	k.more, k.rest = n-1, rest
+	k.more, k.rest, k.after = n-1, rest, rest
 	p.trim(b)
-	p.index.set(r.key, r.size(), rest)
 	if k.refs == 0 {
 		p.link(rest, b) // overwritten before b
 	}

@@ -7,43 +7,99 @@ import (
 
 // sequence returns the memory of a sequence that has some.
 func (p *Pool) sequence(id SeqID) *sequence {
-	if int(id) >= len(p.sequences) || !p.sequences[id].live {
-		panic(fmt.Sprintf("kvcache: sequence %d has no memory: it was never admitted, or released", id))
+	s := p.holder(id)
+	if s == nil {
+		panic(absent(id))
 	}
-	return &p.sequences[id]
+	return s
+}
+
+// absent is the panic about a sequence that should have memory.
+type absent SeqID
+
+func (a absent) Error() string {
+	return fmt.Sprintf("kvcache: sequence %d has no memory: it was never admitted, or released", SeqID(a))
+}
+
+// holder returns the memory of a sequence, or nil if it has none.
+func (p *Pool) holder(id SeqID) *sequence {
+	if int(id) < len(p.sequences) && p.sequences[id].live {
+		return &p.sequences[id]
+	}
+	return nil
 }
 
 // open makes a place for a new sequence that will adopt so many blocks. One that finds its private blocks again tells
 // them apart, as it will not need all of them: the last one is always computed anew.
 func (p *Pool) open(id SeqID, prompt Prompt, hit int) *sequence {
-	for int(id) >= len(p.sequences) {
-		p.sequences = append(p.sequences, sequence{tables: make([]table, len(p.groups))})
+	if int(id) >= len(p.sequences) {
+		p.seat(id)
 	}
 	s := &p.sequences[id]
 	if s.live {
-		panic(fmt.Sprintf("kvcache: sequence %d is admitted twice", id))
+		panic(twice(id))
 	}
-	s.live, s.prompt, s.end, s.findable = true, prompt, cursor{}, 0
-	s.shared, s.named, s.told = 0, 0, 0
+	s.live, s.prompt = true, prompt
 	if p.config.PrefixCaching {
-		shared, all := prompt.split()
-		s.shared, s.named = p.floor(shared), p.floor(all)
+		s.shared, s.named = p.floor(prompt.shared()), p.floor(prompt.Tokens())
 	}
-	s.apart = hit > s.shared || !p.simple()
+	s.apart = hit > s.shared || !p.simple
 	return s
 }
 
-// split returns how many leading tokens of a prompt others may have too, and how many it has. From the first private
-// token on nobody has the same; without one, others may go on where it ends.
-func (p Prompt) split() (shared, all int) {
-	shared = math.MaxUint32
-	for _, r := range p {
-		if r.Label&Private != 0 && r.Len > 0 {
-			shared = min(shared, all)
-		}
-		all += int(r.Len)
+// seat makes room for sequences up to that ID.
+func (p *Pool) seat(id SeqID) {
+	for int(id) >= len(p.sequences) {
+		p.sequences = append(p.sequences, sequence{tables: make([]table, len(p.groups))})
 	}
-	return shared, all
+}
+
+// twice is the panic about a sequence that has memory already.
+type twice SeqID
+
+func (t twice) Error() string { return fmt.Sprintf("kvcache: sequence %d is admitted twice", SeqID(t)) }
+
+// shared returns how many leading tokens of a prompt others may have too. From the first private token on nobody has the
+// same; without one, others may go on where it ends.
+func (p Prompt) shared() (tokens int) {
+	for i := range p {
+		if p[i].Label&Private != 0 && p[i].Len > 0 {
+			return tokens
+		}
+		tokens += int(p[i].Len)
+	}
+	return math.MaxUint32
+}
+
+// close takes from a sequence all that it holds. Those of its own blocks that are full of known tokens stay behind; one that
+// has ended will not come back for them.
+func (p *Pool) close(s *sequence, ended bool) {
+	p.blanks += s.own
+	if n := s.findable - s.told; n > 0 {
+		p.blanks -= n
+		p.cached += n
+		if ended {
+			p.bury(n)
+		} else {
+			p.stray(s, n)
+		}
+	}
+	if s.told > 0 {
+		p.dropAll(s)
+	}
+	s.live, s.told, s.own, s.findable = false, 0, 0, 0
+}
+
+// dropAll empties the tables of a sequence.
+func (p *Pool) dropAll(s *sequence) {
+	for i := range s.tables {
+		t := &s.tables[i]
+		for j := len(t.parts) - 1; j >= t.gone; j-- {
+			p.drop(t.parts[j])
+		}
+		t.parts, t.gone = t.parts[:0], 0
+	}
+	s.end = cursor{}
 }
 
 // listed returns how many leading blocks of a sequence are told apart once they are findable, at most.
@@ -57,31 +113,40 @@ func (s *sequence) listed() int {
 // blocks returns the blocks of a sequence in each group.
 func (s *sequence) blocks() int { return s.told + s.own }
 
-// extend gives a sequence the blocks that it lacks of those it wants; they are no longer free. Until they are findable they
-// are a number, unless there are windows.
-func (p *Pool) extend(s *sequence, want int) {
-	n := max(want-s.blocks(), 0)
-	if p.simple() {
-		s.own += n
-		return
+// fill gives a sequence the blocks that it lacks of those it wants; they are no longer free. Until they are findable they are
+// a number, unless there are windows. And it makes the blocks findable that the first `known` tokens fill.
+func (p *Pool) fill(s *sequence, want, known int) {
+	if p.simple {
+		s.own = max(s.own, want-s.told)
+	} else if s.told < want {
+		p.extend(s, want)
 	}
-	s.told += n
-	for i := range s.tables {
-		t := &s.tables[i]
-		for range n {
-			t.parts = append(t.parts, part{p.name(), 1})
-		}
-	}
-}
-
-// register makes the blocks findable that the first `known` tokens fill. Blocks of equal content are all kept: tables
-// only grow at their end, so no block is ever exchanged for its twin.
-func (p *Pool) register(s *sequence, known int) {
 	full := min(p.floor(known), s.blocks(), s.named)
 	if full <= s.findable {
 		return
 	}
-	if !p.simple() {
+	if s.apart || s.findable < s.shared || p.strayed {
+		p.register(s, full)
+	} else {
+		s.findable = full
+	}
+}
+
+// extend gives a sequence blocks in every group, so that it has as many as it wants.
+func (p *Pool) extend(s *sequence, want int) {
+	for i := range s.tables {
+		t := &s.tables[i]
+		for len(t.parts) < want {
+			t.parts = append(t.parts, part{p.name(), 1})
+		}
+	}
+	s.told = want
+}
+
+// register makes the first blocks of a sequence findable, `full` in all, if somebody may ask for them. Blocks of equal content
+// are all kept: tables only grow at their end, so no block is ever exchanged for its twin.
+func (p *Pool) register(s *sequence, full int) {
+	if !p.simple {
 		p.listAll(s, full)
 		return
 	}

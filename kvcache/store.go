@@ -7,7 +7,7 @@ import "fmt"
 type Store struct {
 	capacity int
 	blocks   []block // ring by last use, from block 0 to block 0
-	index    index
+	index    singles
 }
 
 // NewStore returns an empty store of so many blocks. It panics if there is no room for one.
@@ -15,7 +15,7 @@ func NewStore(blocks int) *Store {
 	if blocks < 1 {
 		panic(fmt.Sprintf("kvcache.NewStore: %d blocks: needs at least 1", blocks))
 	}
-	return &Store{capacity: blocks, blocks: make([]block, 1), index: newIndex(1 << 6)}
+	return &Store{capacity: blocks, blocks: make([]block, 1), index: newSingles(1 << 4)}
 }
 
 // has reports whether a block is there.

@@ -53,7 +53,7 @@ var (
 // Over puts a pool with prefix caching and one group of layers over lower tiers. It panics if the pool is none of that, or
 // the host has no room.
 func Over(p *Pool, below Tiers) *Tiered {
-	if !p.config.PrefixCaching || !p.simple() {
+	if !p.config.PrefixCaching || !p.simple {
 		panic("kvcache.Over: needs prefix caching and layers without windows")
 	}
 	return &Tiered{pool: p, host: NewStore(below.Host), far: below.Far, selective: below.Selective}

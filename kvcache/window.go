@@ -10,7 +10,7 @@ import "math"
 // Slide changes the cache. It implements [Slider].
 func (p *Pool) Slide(id SeqID, computed int) (next int) {
 	next = math.MaxInt
-	if p.simple() {
+	if p.simple {
 		return next
 	}
 	s := p.sequence(id)
@@ -83,7 +83,7 @@ func (g *group) start(hit int) int {
 }
 
 // found returns the block of a group that holds the i-th block of the probed prompt, or 0.
-func (p *Pool) found(g *group, i int) int32 { return p.index.find(p.probe.keys[i].of(g)) }
+func (p *Pool) found(g *group, i int) int32 { return p.singles.find(p.probe.keys[i].of(g)) }
 
 // of returns the key of a block with the same content in a group.
 func (k key) of(g *group) key { return key{k.hash ^ g.salt, k.at} }
@@ -114,7 +114,7 @@ func (p *Pool) listAll(s *sequence, n int) {
 		for i := range s.tables {
 			if b := s.tables[i].parts[s.findable].first; b != 0 {
 				p.blocks[b].key = k.of(&p.groups[i])
-				p.index.add(p.blocks, b)
+				p.singles.add(p.blocks, b)
 			}
 		}
 	}
