@@ -19,6 +19,17 @@ type attention interface {
 // registers.)
 type kernel struct{ compute, kv, flops, bytes float64 }
 
+// times returns n times k. Products that will be added to something are rounded first, as the conversions demand: a machine
+// that multiplies and adds at once would else let a price depend on the way in which it is worked out.
+func (k kernel) times(n float64) kernel {
+	return kernel{float64(n * k.compute), float64(n * k.kv), float64(n * k.flops), float64(n * k.bytes)}
+}
+
+// plus returns k and l together.
+func (k kernel) plus(l kernel) kernel {
+	return kernel{k.compute + l.compute, k.kv + l.kv, k.flops + l.flops, k.bytes + l.bytes}
+}
+
 // bound returns a kernel that is bound by the longer of its times for arithmetic and for the cache.
 func bound(tc, tm float64) kernel {
 	if tc > tm {
@@ -53,7 +64,7 @@ func newGrouped(d Deployment, s shard) grouped {
 	heads := 4 * float64(s.heads*m.HeadDim)
 	a := grouped{
 		flops: heads, query: heads, cache: float64(s.kvValues(m)) * d.KV.Bytes(),
-		starts: starts{decode: k.DecodeT0, prefill: k.PrefillT0}, extraKeys: k.PrefillL0 / 2,
+		extraKeys:     k.PrefillL0 / 2,
 		decodeCompute: 1 / (dev.BF16 * attentionCompute), prefillCompute: 1 / (dev.BF16 * k.PrefillCompute),
 		decodeMemory: 1 / (dev.Bandwidth * k.DecodeMemory), prefillMemory: 1 / (dev.Bandwidth * attentionMemory),
 	}
@@ -65,9 +76,11 @@ func newGrouped(d Deployment, s shard) grouped {
 	}
 	// A decode takes a thread block for each of its KV heads. Only grouped heads pay for it: with h = g there is no
 	// grouped work to hide behind streaming.
+	perSeq := 0.0
 	if m.Heads > m.KVHeads {
-		a.starts.perSeq = k.DecodeTau * float64(s.kvHeads) / float64(dev.SMs)
+		perSeq = k.DecodeTau * float64(s.kvHeads) / float64(dev.SMs)
 	}
+	a.starts = newStarts(k.DecodeT0, k.PrefillT0, perSeq)
 	return a
 }
 
@@ -75,21 +88,27 @@ func (a *grouped) start(n float64, chunks bool) float64 { return a.starts.of(n, 
 
 // starts are what attention takes besides arithmetic and memory: decodes and chunks each have a t0, of which a step pays
 // the larger, and each decode adds to it.
-type starts struct{ decode, prefill, perSeq float64 }
+type starts struct{ decode, prefill, both, perSeq float64 }
+
+func newStarts(decode, prefill, perSeq float64) starts {
+	return starts{decode, prefill, max(decode, prefill), perSeq}
+}
 
 func (s *starts) of(n float64, chunks bool) float64 {
 	switch {
-	case n == 0 && !chunks:
-		return 0
-	case n == 0 || chunks && s.prefill > s.decode:
-		return s.prefill + s.perSeq*n
+	case n > 0 && chunks:
+		return s.both + s.perSeq*n
+	case n > 0:
+		return s.decode + s.perSeq*n
+	case chunks:
+		return s.prefill
 	}
-	return s.decode + s.perSeq*n
+	return 0
 }
 
 // decode: FLOPs = 4 h e Σc, bytes = 2 g e k (Σc − ½ Σshared) + 4 h e n, t = t0 + tau·n·g/SM + max(bytes/(B ed), FLOPs/(0.7 F)).
 func (a *grouped) decode(n, kv, shared float64) kernel {
-	flops, bytes := a.flops*kv, a.cache*(kv-(1-fromL2)*shared)+a.query*n
+	flops, bytes := a.flops*kv, float64(a.cache*(kv-float64((1-fromL2)*shared)))+float64(a.query*n)
 	k := bound(flops*a.decodeCompute, bytes*a.decodeMemory)
 	k.flops, k.bytes = flops, bytes
 	return k
@@ -98,8 +117,8 @@ func (a *grouped) decode(n, kv, shared float64) kernel {
 // prefill: FLOPs = 4 h e Σpairs, bytes = 2 g e k Σ(c+q) + 4 h e Σq,
 // t = t0 + max(4 h e (Σpairs + L0/2·Σq)/(F ea), bytes/(0.7 B)).
 func (a *grouped) prefill(rows, pairs, kv float64) kernel {
-	flops, bytes := a.flops*pairs, a.cache*kv+a.query*rows
-	k := bound((flops+a.flops*a.extraKeys*rows)*a.prefillCompute, bytes*a.prefillMemory)
+	flops, bytes := a.flops*pairs, float64(a.cache*kv)+float64(a.query*rows)
+	k := bound((flops+float64(a.flops*a.extraKeys*rows))*a.prefillCompute, bytes*a.prefillMemory)
 	k.flops, k.bytes = flops, bytes
 	return k
 }

@@ -1,6 +1,10 @@
 package hardware
 
-import "time"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
 // A decoding is the part of a step of n decodes that depends on n alone: linear layers, LM head, the start of attention,
 // the host. Most steps of a run are decodes and nothing else, of a number that has been seen before; what remains is to
@@ -8,14 +12,41 @@ import "time"
 type decoding struct {
 	price              price // up to the start of attention
 	hop, exposed, host time.Duration
+
+	// What the causes take that attention adds nothing to as long as it waits for memory, the network with the hop; and the
+	// first two in seconds.
+	compute, weights, network time.Duration
+	before                    float64
+
+	state atomic.Uint32
 }
 
-// fillDecodes is Fill for a step of nothing but decodes, of a number that is remembered.
-func (r *Roofline) fillDecodes(c *Cost, s *Step) {
-	d := r.decodings[s.Decodes].Load()
-	if d == nil {
-		d = r.decoding(s)
-		r.decodings[s.Decodes].Store(d)
+// The states of a decoding.
+const (
+	unknown = iota
+	known
+	streams // known, and the reading of the cache is all that is missing, unless attention has to wait for arithmetic instead
+)
+
+// decodings remembers decodings by their number, from 1. Several simulations may share them, as they do a table.
+type decodings struct {
+	list []decoding
+	lock sync.Mutex
+}
+
+// remembered returns the decoding for s, or nil if s is anything else.
+func (r *Roofline) remembered(s *Step) *decoding {
+	n := s.Decodes
+	if n != s.Tokens || n != s.Sampled || n != s.Seqs || n < s.Rows || uint(n-1) >= uint(len(r.decodings.list)) {
+		return nil
+	}
+	return &r.decodings.list[n-1]
+}
+
+// fillDecodes is Fill for all steps of d.
+func (r *Roofline) fillDecodes(c *Cost, s *Step, d *decoding) {
+	if d.state.Load() == unknown {
+		r.learn(d, s)
 	}
 	p := d.price
 	r.attend(&p, s)
@@ -24,13 +55,24 @@ func (r *Roofline) fillDecodes(c *Cost, s *Step) {
 	c.Exposed, c.Host = d.exposed, d.host
 }
 
-// decoding works out what depends on the number of the decodes in s.
-func (r *Roofline) decoding(s *Step) *decoding {
-	d := new(decoding)
-	r.linear.addTo(&d.price, s.Tokens)
-	r.head.addTo(&d.price, s.Sampled)
-	r.startAttention(&d.price, s)
-	d.hop = nanoseconds(r.network.hop(s.Tokens))
+// learn works out what depends on the number of the decodes in s.
+func (r *Roofline) learn(d *decoding, s *Step) {
+	r.decodings.lock.Lock()
+	defer r.decodings.lock.Unlock()
+	if d.state.Load() != unknown {
+		return // somebody has been quicker
+	}
+	p := &d.price
+	*p = *r.linear.at(s.Tokens)
+	p.plus(r.head.at(s.Sampled))
+	r.startAttention(p, s)
+	d.hop = r.network.hop(s.Tokens)
 	d.exposed, d.host = r.hostTimes(s)
-	return d
+	d.compute, d.weights, d.network = time.Duration(p.compute*1e9), time.Duration(p.weights*1e9), time.Duration(p.network*1e9)+d.hop
+	d.before = p.compute + p.weights
+	if r.plain != nil && r.launches.captured(s.Tokens) {
+		d.state.Store(streams)
+	} else {
+		d.state.Store(known)
+	}
 }

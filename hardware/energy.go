@@ -14,7 +14,7 @@ func newPower(d Device) power {
 
 // joules returns the energy of t seconds in which flops BF16-equivalent operations are done and bytes moved.
 func (p power) joules(t, flops, bytes float64) float64 {
-	drawn := p.idle*t + p.flop*flops + p.perByte*bytes
+	drawn := float64(p.idle*t) + float64(p.flop*flops) + float64(p.perByte*bytes)
 	if limit := p.limit * t; drawn > limit { // min() spends more on NaN than all of this
 		return limit
 	}

@@ -55,8 +55,9 @@ const (
 
 // launches says which steps replay a captured graph, and what the others lose.
 type launches struct {
-	sizes []int   // captured, ascending
-	floor float64 // seconds that launching the kernels of a step takes without a graph
+	sizes   []int   // captured, ascending
+	largest int     // of them; 0: none
+	floor   float64 // seconds that launching the kernels of a step takes without a graph
 }
 
 func newLaunches(d Deployment, s shard) launches {
@@ -64,6 +65,9 @@ func newLaunches(d Deployment, s shard) launches {
 	l := launches{sizes: d.Graphs, floor: compiledLaunch * kernelsPerLayer * layers}
 	if d.eager() {
 		l.sizes, l.floor = nil, eagerLaunch*kernelsPerLayer*layers
+	}
+	if k := len(l.sizes); k > 0 {
+		l.largest = l.sizes[k-1]
 	}
 	return l
 }
@@ -81,11 +85,13 @@ func (l *launches) pad(n int) int {
 }
 
 // captured reports whether a step of n tokens replays a graph.
-func (l *launches) captured(n int) bool {
-	k := len(l.sizes)
-	return k > 0 && n <= l.sizes[k-1]
-}
+func (l *launches) captured(n int) bool { return n <= l.largest }
 
-// gaps returns how long the GPU idles between the kernels of a step without a graph that keep it busy for the given time.
-// It is never done before its kernels have been launched.
-func (l *launches) gaps(busy float64) float64 { return max(l.floor-busy, 0) }
+// gaps returns how long the GPU idles between the kernels of a step of n tokens that keep it busy for the given time. Without a
+// graph it is never done before its kernels have been launched.
+func (l *launches) gaps(n int, busy float64) float64 {
+	if l.captured(n) || busy >= l.floor {
+		return 0
+	}
+	return l.floor - busy
+}

@@ -21,7 +21,7 @@ func (r *Roofline) Together(ranks []Step) Cost {
 		sum += max(ranks[i].Tokens, 1)
 	}
 	padded := 0
-	if k := len(r.launches.sizes); k > 0 && most <= r.launches.sizes[k-1] {
+	if r.launches.captured(most) {
 		padded = r.launches.pad(most)
 		sum = padded * len(ranks)
 	}

@@ -30,7 +30,7 @@ func newLatent(d Deployment, s shard) latent {
 		heads: float64(s.heads), busyHeads: max(float64(s.heads), mlaDecodeHeads),
 		r: float64(m.KVRank), u: float64(m.RopeDim), n: float64(m.NopeDim), v: float64(m.VDim),
 		kvBytes: d.KV.Bytes(), peak: dev.BF16 * mlaDecodeCompute, bandwidth: dev.Bandwidth * mlaDecodeMemory,
-		starts:      starts{decode: mlaDecodeT0, prefill: mlaPrefillT0, perSeq: mlaDecodeTau / float64(dev.SMs)},
+		starts:      newStarts(mlaDecodeT0, mlaPrefillT0, mlaDecodeTau/float64(dev.SMs)),
 		prefillPeak: dev.BF16 * mlaPrefillCompute, prefillRate: dev.Bandwidth * attentionMemory,
 		expandPeak: dev.BF16 * dev.Kernels.GEMM.Compute,
 	}

@@ -1,5 +1,7 @@
 package hardware
 
+import "time"
+
 // network prices the traffic between the GPUs that share a layer, and from one pipeline stage to the next.
 type network struct {
 	gpus, nodes float64 // of a tensor-parallel group: GPUs on one node, nodes
@@ -99,5 +101,10 @@ func (n network) within(bytes float64) float64 {
 	return min(oneShot, twoShot)
 }
 
-// hop returns the seconds that the activations of a step take to the next stage; none without stages.
-func (n *network) hop(tokens int) float64 { return n.hopAlpha + n.hopPerToken*float64(tokens) }
+// hop returns what the activations of a step take to the next stage; nothing without stages.
+func (n *network) hop(tokens int) time.Duration {
+	if n.hopAlpha == 0 {
+		return 0
+	}
+	return nanoseconds(n.hopAlpha + n.hopPerToken*float64(tokens))
+}

@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"math"
-	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +13,7 @@ type price struct {
 
 // seconds returns the whole time.
 func (p *price) seconds() float64 {
-	return p.compute + p.weights + p.kv + p.network + p.overhead
+	return spans{p.compute, p.weights, p.kv, p.network}.and(p.overhead)
 }
 
 // add adds n times q.
@@ -63,58 +62,37 @@ const longestSpan time.Duration = 1 << 60
 // nanoseconds rounds a span of at least zero seconds to the nearest nanosecond; what is longer than longestSpan becomes it. It is
 // the one place where prices become time.
 func nanoseconds(s float64) time.Duration {
-	if ns := s*1e9 + 0.5; ns < float64(longestSpan) { // min() spends more on NaN than all of this
+	if ns := float64(s*1e9) + 0.5; ns < float64(longestSpan) { // min() spends more on NaN than all of this
 		return time.Duration(ns)
 	}
 	return longestSpan
 }
 
-// settle writes a price as integer time into c. The causes are cut to whole nanoseconds and overhead takes the rest, so
-// that they always add up to Device + Hop; a step of any work takes at least a nanosecond.
+// spans are the seconds of a price's causes but overhead. (A fifth field would keep them out of registers.)
+type spans struct{ compute, weights, kv, network float64 }
+
+// and returns the whole time with so much overhead.
+func (t spans) and(overhead float64) float64 {
+	return t.compute + t.weights + t.kv + t.network + overhead
+}
+
+// settle writes a price as integer time into c.
 func (p *price) settle(c *Cost, hop time.Duration) {
-	seconds, scale := p.seconds(), 1e9
+	c.settle(spans{p.compute, p.weights, p.kv, p.network}, p.seconds(), hop)
+	c.FLOPs, c.Bytes, c.Joules = p.flops, p.bytes, p.joules
+}
+
+// settle writes so many seconds, by their causes, as integer time into c. The causes are cut to whole nanoseconds and
+// overhead takes the rest, so that they always add up to Device + Hop; a step of any work takes at least a nanosecond.
+func (c *Cost) settle(t spans, seconds float64, hop time.Duration) {
+	scale := 1e9
 	device := max(nanoseconds(seconds), 1)
 	if device == longestSpan { // the causes share what there is
 		scale = float64(longestSpan) / seconds
 	}
-	compute, weights := time.Duration(p.compute*scale), time.Duration(p.weights*scale)
-	kv, network := time.Duration(p.kv*scale), time.Duration(p.network*scale)
+	compute, weights := time.Duration(t.compute*scale), time.Duration(t.weights*scale)
+	kv, network := time.Duration(t.kv*scale), time.Duration(t.network*scale)
 	c.Device, c.Hop = device, hop
 	c.By.Compute, c.By.Weights, c.By.KVRead, c.By.Network = compute, weights, kv, network+hop
 	c.By.Overhead = device - compute - weights - kv - network
-	c.FLOPs, c.Bytes, c.Joules = p.flops, p.bytes, p.joules
-}
-
-// A table remembers the prices of a quantity: tokens, or sampled rows. Rows are worked out when first asked for, and
-// several simulations may share one: whoever comes second finds, or stores, the same price again.
-type table struct {
-	rows []atomic.Pointer[price]
-	work func(int) price
-}
-
-// newTable returns a table of 0…n; beyond it prices are worked out each time.
-func newTable(n int, work func(int) price) table {
-	return table{rows: make([]atomic.Pointer[price], n+1), work: work}
-}
-
-// addTo adds the price of n to p.
-func (t *table) addTo(p *price, n int) {
-	if uint(n) < uint(len(t.rows)) {
-		if q := t.rows[n].Load(); q != nil {
-			p.plus(q)
-			return
-		}
-	}
-	q := t.at(n)
-	p.plus(&q)
-}
-
-// at returns the price of n, and keeps it if there is a row for it.
-func (t *table) at(n int) price {
-	p := t.work(n)
-	if uint(n) < uint(len(t.rows)) {
-		kept := p
-		t.rows[n].Store(&kept)
-	}
-	return p
 }

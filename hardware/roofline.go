@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"cmp"
-	"sync/atomic"
 	"time"
 )
 
@@ -17,25 +16,25 @@ import (
 //
 // A Roofline may be used by several simulations at once.
 type Roofline struct {
+	decodings decodings // for steps of nothing but decodes
+	linear    *table    // by tokens
+	head      *table    // by sampled rows
+	routed    *table    // experts, by the tokens of all data-parallel ranks; nil without such ranks: they are in linear then
+	ranks     int
+
+	layers    float64
+	attention attention
+	plain     *grouped // the same, in a plain deployment; else nil
+	power     power
+	launches  launches
+	host      Host
+	network   network
+	exchange  network // between data-parallel ranks
+	elements  elementwise
+
 	model  Model
 	shard  shard
 	window Window
-
-	linear table // by tokens
-	routed table // experts, by the tokens of all data-parallel ranks; empty without such ranks: they are in linear then
-	ranks  int
-	head   table // by sampled rows
-
-	decodings []atomic.Pointer[decoding] // both, and more, for steps of nothing but decodes; by their number
-
-	attention attention
-	elements  elementwise
-	network   network
-	exchange  network // between data-parallel ranks
-	launches  launches
-	host      Host
-	power     power
-
 	blocks []block
 	last   matmul // LM head
 
@@ -72,7 +71,7 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 	}
 	s := newShard(d)
 	r := &Roofline{
-		model: d.Model, shard: s,
+		model: d.Model, shard: s, layers: float64(s.layers),
 		elements: newElementwise(d.Device), network: newNetwork(d), exchange: newExchange(d), ranks: d.ranks(), launches: newLaunches(d, s),
 		host: d.Host, power: newPower(d.Device),
 		blocks: newBlocks(d, s),
@@ -87,6 +86,9 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 	} else {
 		a := newGrouped(d, s)
 		r.attention = &a
+		if s.sliding == 0 && r.ranks == 1 && d.Drafter.Drafts == 0 {
+			r.plain = &a
+		}
 	}
 	r.linear = newTable(min(cmp.Or(d.MaxNumBatchedTokens, usualTokens), largestTable), r.tokens)
 	if r.ranks > 1 {
@@ -99,7 +101,7 @@ func NewRoofline(d Deployment) (*Roofline, error) {
 		return nil, err
 	}
 	if r.drafts = drafts; drafts == nil && r.ranks == 1 {
-		r.decodings = make([]atomic.Pointer[decoding], seqs+1)
+		r.decodings.list = make([]decoding, seqs)
 	}
 	return r, nil
 }
@@ -114,25 +116,54 @@ func (r *Roofline) Cost(s Step) (c Cost) {
 	return c
 }
 
-// Fill is Cost in place. It implements [Filler].
+// Fill is Cost in place. It implements [Filler]. Most steps are decodes and nothing else, whose attention waits for memory:
+// then the time that the cache takes is all that is left to find out.
 func (r *Roofline) Fill(c *Cost, s *Step) {
+	d := r.remembered(s)
+	if d == nil || d.state.Load() != streams {
+		r.fill(c, s, d)
+		return
+	}
+	one := r.plain.decode(float64(s.Decodes), float64(s.KVRead), float64(s.KVShared))
+	k := one.times(r.layers)
+	ns := float64((d.before+k.kv+d.price.network+d.price.overhead)*1e9) + 0.5
+	if one.compute > 0 || ns < 1 || ns >= float64(longestSpan) {
+		r.fill(c, s, d)
+		return
+	}
+	device, hop := time.Duration(ns), d.hop
+	compute, weights, read, network := d.compute, d.weights, time.Duration(k.kv*1e9), d.network
+	c.Device, c.Exposed, c.Host, c.Hop = device, d.exposed, d.host, hop
+	c.By.Compute, c.By.Weights, c.By.KVRead, c.By.Network = compute, weights, read, network
+	c.By.Overhead = device + hop - compute - weights - read - network
+	c.FLOPs, c.Bytes = d.price.flops+k.flops, d.price.bytes+k.bytes
+	c.Joules = d.price.joules + float64(r.layers*r.power.joules(one.kv, one.flops, one.bytes))
+}
+
+// fill is Fill for any step; d is its decoding, if it has one.
+func (r *Roofline) fill(c *Cost, s *Step, d *decoding) {
+	switch {
+	case d != nil:
+		r.fillDecodes(c, s, d)
+	case r.plain != nil && s.Draft.Rows == 0:
+		r.fillPlain(c, s)
+	default:
+		r.fillAny(c, s)
+	}
+}
+
+// fillAny is Fill for any step of any deployment.
+func (r *Roofline) fillAny(c *Cost, s *Step) {
 	rows := max(s.Tokens, s.Rows)
 	if rows <= 0 {
 		*c = Cost{}
 		return
 	}
-	if n := s.Decodes; n == rows && n == s.Sampled && n == s.Seqs && uint(n) < uint(len(r.decodings)) {
-		r.fillDecodes(c, s)
-		return
-	}
-	var p price
-	r.linear.addTo(&p, rows)
+	p := *r.linear.at(rows)
 	if r.ranks > 1 {
-		r.routed.addTo(&p, max(s.Group, rows))
+		p.plus(r.routed.at(max(s.Group, rows)))
 	}
-	if s.Sampled > 0 {
-		r.head.addTo(&p, s.Sampled)
-	}
+	p.plus(r.head.at(s.Sampled))
 	r.startAttention(&p, s)
 	r.attend(&p, s)
 	waits := 0.0
@@ -140,7 +171,7 @@ func (r *Roofline) Fill(c *Cost, s *Step) {
 		waits = r.drafts.gaps(s)
 	}
 	r.launch(&p, rows, waits)
-	p.settle(c, nanoseconds(r.network.hop(rows)))
+	p.settle(c, r.network.hop(rows))
 	c.Exposed, c.Host = r.hostTimes(s)
 	if r.drafts != nil {
 		r.drafts.charge(c, s)
@@ -156,12 +187,9 @@ func (r *Roofline) hostTimes(s *Step) (exposed, hidden time.Duration) {
 
 // launch adds the time that the GPU idles between the kernels of a step of n tokens, which waits for so many seconds anyway.
 func (r *Roofline) launch(p *price, n int, waits float64) {
-	gaps := waits
-	if !r.launches.captured(n) {
-		gaps += r.launches.gaps(p.seconds())
-	}
+	gaps := waits + r.launches.gaps(n, p.seconds())
 	p.overhead += gaps
-	p.joules += r.power.idle * gaps
+	p.joules += float64(r.power.idle * gaps)
 }
 
 var (
@@ -171,9 +199,9 @@ var (
 
 // startAttention adds what the attention of every layer takes before it works.
 func (r *Roofline) startAttention(p *price, s *Step) {
-	start := float64(r.shard.layers) * r.attention.start(float64(s.Decodes), s.ChunkRows > 0)
+	start := float64(r.layers * r.attention.start(float64(s.Decodes), s.ChunkRows > 0))
 	p.overhead += start
-	p.joules += r.power.idle * start
+	p.joules += float64(r.power.idle * start)
 }
 
 // attend adds the attention of every layer, once started.
@@ -200,11 +228,12 @@ func (r *Roofline) attend(p *price, s *Step) {
 
 // addAttention adds so many layers of k.
 func (r *Roofline) addAttention(p *price, layers float64, k kernel) {
-	p.compute += layers * k.compute
-	p.kv += layers * k.kv
-	p.flops += layers * k.flops
-	p.bytes += layers * k.bytes
-	p.joules += layers * r.power.joules(k.compute+k.kv, k.flops, k.bytes)
+	all := k.times(layers)
+	p.compute += all.compute
+	p.kv += all.kv
+	p.flops += all.flops
+	p.bytes += all.bytes
+	p.joules += float64(layers * r.power.joules(k.compute+k.kv, k.flops, k.bytes))
 }
 
 // tokens prices what depends on the number of tokens alone. A CUDA graph runs them padded to a captured size.
@@ -248,8 +277,11 @@ func (r *Roofline) route(n int) price {
 	return p
 }
 
-// sample prices the LM head and the sampler for n rows.
+// sample prices the LM head and the sampler for n rows; they do not run for none.
 func (r *Roofline) sample(n int) price {
+	if n <= 0 {
+		return price{}
+	}
 	m := float64(n)
 	p := r.last.price(m)
 	p.add(1, r.elements.price(logitPasses, logitPasses*logitBytes*m*float64(r.model.Vocab)))

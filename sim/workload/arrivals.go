@@ -98,6 +98,29 @@ func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 // A clock tells the arrival times of one request after the other.
 type clock interface{ next() sim.Time }
 
+// A timetable reads times off a clock, many at once: see ahead.
+type timetable struct {
+	clock clock
+	times [ahead]sim.Time
+	told  uint
+}
+
+func (t *timetable) next() sim.Time {
+	i := t.told % ahead
+	if i == 0 {
+		t.refill()
+	}
+	t.told++
+	return t.times[i]
+}
+
+// refill reads the next times.
+func (t *timetable) refill() {
+	for i := range t.times {
+		t.times[i] = t.clock.next()
+	}
+}
+
 // clock returns a fresh clock; those of one Spec and seed all tell the same times.
 func (s *Spec) clock(stream func(string) rand.Source) clock {
 	rate := s.openings()

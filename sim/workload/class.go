@@ -142,11 +142,15 @@ func classChoice(classes []Class, src rand.Source) choice {
 }
 
 // draw returns an index; with one thing or none it is 0, and nothing is drawn.
-func (c *choice) draw() int {
-	last := len(c.upTo) - 1
-	if last < 1 {
+func (c *choice) draw() int32 {
+	if len(c.upTo) <= 1 {
 		return 0
 	}
+	return c.pick()
+}
+
+// pick is draw where there is a choice.
+func (c *choice) pick() int32 {
 	u := c.law.Rand()
-	return sort.Search(last, func(i int) bool { return u < c.upTo[i] })
+	return int32(sort.Search(len(c.upTo)-1, func(i int) bool { return u < c.upTo[i] }))
 }

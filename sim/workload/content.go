@@ -25,7 +25,8 @@ func (s *Spec) content(stream func(string) rand.Source) content {
 	}
 	return &drawn{
 		spec:    s,
-		clock:   s.clock(stream),
+		times:   timetable{clock: s.clock(stream)},
+		until:   s.until(),
 		id:      s.First,
 		left:    left,
 		recurs:  newRecurring(s, stream),
@@ -40,7 +41,8 @@ func (s *Spec) content(stream func(string) rand.Source) content {
 // drawn is content from random laws.
 type drawn struct {
 	spec          *Spec
-	clock         clock
+	times         timetable
+	until         sim.Time
 	id, left      int64
 	lengths       []*lengths // by class; the first stands for all if there is only one
 	prefix        prefixes
@@ -54,19 +56,22 @@ func (d *drawn) next(r *sent) bool {
 	if d.left == 0 {
 		return false
 	}
-	at := d.clock.next()
-	if at > d.spec.until() {
+	at := d.times.next()
+	if at > d.until {
 		d.left = 0
 		return false
 	}
-	r.Request = Request{ID: d.id, Arrival: at, Answer: answer.label(uint64(d.id)), Client: int32(d.client.draw())}
+	r.ID, r.Arrival, r.Answer = d.id, at, answer.label(uint64(d.id))
+	r.Client, r.Session, r.MaxTokens, r.Timeout = d.client.draw(), 0, 0, 0
 	d.spec.classify(&r.Request, &d.class)
-	laws := d.lengths[min(int(r.Class), len(d.lengths)-1)]
-	shared, own := d.runs(laws)
-	r.Tokens, r.Output = shared.Len+own.Len, laws.output.draw()
-	r.runs = [2]kvcache.Run{shared, own}
+	laws := d.lengths[0]
+	if len(d.lengths) > 1 {
+		laws = d.lengths[r.Class]
+	}
+	d.runs(&r.runs, laws)
+	r.Tokens, r.Output = r.runs[0].Len+r.runs[1].Len, laws.output.draw()
 	r.Prompt = r.runs[:]
-	if shared.Len == 0 {
+	if r.runs[0].Len == 0 {
 		r.Prompt = r.runs[1:]
 	}
 	taken := int64(1)
@@ -79,13 +84,14 @@ func (d *drawn) next(r *sent) bool {
 	return true
 }
 
-// runs returns the two parts of the next prompt: that of its group, of length 0 if there is none, and its own.
-func (d *drawn) runs(laws *lengths) (shared, own kvcache.Run) {
+// runs makes the two parts of the next prompt: that of its group, of length 0 if there is none, and its own.
+func (d *drawn) runs(runs *[2]kvcache.Run, laws *lengths) {
 	if len(d.recurs) > 0 {
-		return d.recurs.prompt(d.id)
+		*runs = d.recurs.prompt(d.id)
+		return
 	}
-	own = kvcache.Run{Label: uniquePrompt.label(uint64(d.id)), Len: laws.prompt.draw()}
-	return d.prefix.draw(), own
+	runs[1] = kvcache.Run{Label: uniquePrompt.label(uint64(d.id)), Len: laws.prompt.draw()}
+	runs[0] = d.prefix.draw()
 }
 
 // until is the last instant at which a request may be sent.
@@ -112,8 +118,8 @@ func (s *Spec) complete(r *Request) {
 
 // classify puts r into one of the classes.
 func (s *Spec) classify(r *Request, class *choice) {
+	r.Class, r.Priority = class.draw(), 0
 	if len(s.Classes) > 0 {
-		r.Class = int32(class.draw())
 		r.Priority = s.Classes[r.Class].Priority
 	}
 }

@@ -42,9 +42,9 @@ func (n Normal) check(c *faults, field string) {
 
 func (n Normal) sampler(src rand.Source) sampler {
 	if n.Stdev == 0 {
-		return sampler{constant(n.Mean), 1, Longest}
+		return sampler{law: constant(n.Mean), lo: 1, hi: Longest}
 	}
-	return sampler{distuv.Normal{Mu: n.Mean, Sigma: n.Stdev, Src: src}, 1, Longest}
+	return sampler{law: distuv.Normal{Mu: n.Mean, Sigma: n.Stdev, Src: src}, lo: 1, hi: Longest}
 }
 
 // LogNormal is a log-normal law: ln X is normal with mean μ and deviation σ. Two of its four numbers determine it:
@@ -106,9 +106,9 @@ func (l LogNormal) clamped(lo, hi float64) float64 {
 func (l LogNormal) sampler(src rand.Source) sampler {
 	mu, sigma := l.parameters()
 	if sigma == 0 {
-		return sampler{constant(l.mean()), 1, Longest}
+		return sampler{law: constant(l.mean()), lo: 1, hi: Longest}
 	}
-	return sampler{distuv.LogNormal{Mu: mu, Sigma: sigma, Src: src}, 1, Longest}
+	return sampler{law: distuv.LogNormal{Mu: mu, Sigma: sigma, Src: src}, lo: 1, hi: Longest}
 }
 
 func (l LogNormal) check(c *faults, field string) {

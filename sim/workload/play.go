@@ -40,6 +40,7 @@ func (l *load) Start(k *sim.Kernel, server Server) {
 		startClosed(c, closed, s.Requests)
 		return
 	}
+	c.forgets = s.MaxConcurrency == 0 && s.Sessions.none()
 	o := &open{client: c}
 	o.arrive, o.handed = o.arrived, o.proceed
 	o.draw()
@@ -56,16 +57,18 @@ type client struct {
 	number  int64    // of the next turn of a session
 	bounded bool     // the number of requests is limited
 	free    []*sent
+
+	forgets bool // nothing follows from how a request ends
 }
 
 // A sent request, with what belongs to it while it is under way.
 type sent struct {
 	Request
 	runs  [2]kvcache.Run // room for the prompt
+	done  func(Outcome)  // given to the server
 	talk  *talk          // the session that it is a turn of; nil: none
 	next  func()         // what the client does after the answer; may be nil
 	how   Outcome        // how it ended
-	done  func(Outcome)  // given to the server
 	ended func()         // gives the slot back and goes on
 }
 
@@ -83,7 +86,6 @@ func (c *client) object() *sent {
 	if n := len(c.free); n > 0 {
 		r := c.free[n-1]
 		c.free = c.free[:n-1]
-		r.talk = nil
 		return r
 	}
 	r := new(sent)
@@ -95,17 +97,33 @@ func (c *client) object() *sent {
 // send submits r now. The caller has taken a slot for it.
 func (c *client) send(r *sent, next func()) {
 	r.Arrival = c.kernel.Now()
+	if !c.forgets {
+		c.remember(r, next)
+	}
+	c.server.Submit(&r.Request, r.done)
+}
+
+// remember notes what follows when r has ended.
+func (c *client) remember(r *sent, next func()) {
+	r.next = next
 	if r.talk != nil {
 		r.ID = c.number // turns are not sent in the order in which they are drawn
 		c.number++
 	}
-	r.next = next
-	c.server.Submit(&r.Request, r.done)
 }
 
-// answered learns how r ended. What follows from it is a later event, so that the server may finish its own with r
-// before the object is used again.
+// answered learns how r ended.
 func (c *client) answered(r *sent, o Outcome) {
+	if c.forgets {
+		c.free = append(c.free, r)
+		return
+	}
+	c.goesOn(r, o)
+}
+
+// goesOn does what follows from the end of r: in a later event, so that the server may finish its own with r before the
+// object is used again.
+func (c *client) goesOn(r *sent, o Outcome) {
 	r.how = o
 	if c.slots.limit == 0 && r.next == nil && r.talk == nil {
 		c.end(r)
@@ -124,6 +142,7 @@ func (c *client) end(r *sent) {
 	if t != nil && t.hear(r, r.how) && next == nil {
 		c.goOn(t)
 	}
+	r.next, r.talk = nil, nil
 	c.free = append(c.free, r)
 	c.slots.give()
 	if next != nil {
@@ -184,7 +203,10 @@ type gate struct {
 
 // take takes a slot if there is one.
 func (g *gate) take() bool {
-	if g.limit > 0 && g.taken == g.limit {
+	if g.limit == 0 {
+		return true
+	}
+	if g.taken == g.limit {
 		return false
 	}
 	g.taken++
@@ -196,6 +218,9 @@ func (g *gate) wait(ready func()) { g.waiting = append(g.waiting, ready) }
 
 // give gives a slot back: to the first who waits, if there is one.
 func (g *gate) give() {
+	if g.limit == 0 {
+		return
+	}
 	if len(g.waiting) == 0 {
 		g.taken--
 		return

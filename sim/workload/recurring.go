@@ -29,7 +29,4 @@ func newRecurring(s *Spec, stream func(string) rand.Source) recurring {
 }
 
 // prompt returns the parts of the prompt of request number id.
-func (r recurring) prompt(id int64) (shared, own kvcache.Run) {
-	p := r[id%int64(len(r))]
-	return p[0], p[1]
-}
+func (r recurring) prompt(id int64) [2]kvcache.Run { return r[id%int64(len(r))] }
