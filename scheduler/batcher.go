@@ -142,6 +142,7 @@ func (p *Plan) reset() {
 	p.Wake = 0
 	p.Step = hardware.Step{}
 	p.Members, p.Beat, p.beats = 0, 0, false
+	p.Last = p.Last[:0]
 }
 
 // end hands the plan out. Empty plans are all the same one, so that asking in vain costs nothing.

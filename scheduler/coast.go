@@ -52,10 +52,7 @@ func fitting(blocks []int, free int) int {
 // one for somebody.
 func (c *cohort) same(most int) int {
 	if c.until <= c.beat {
-		c.until = c.beat + 1
-		for left := most; left > 0 && !c.last.Any(c.until); left-- {
-			c.until++
-		}
+		c.until = c.beat + 1 + int64(c.last.Quiet(c.beat+1, most))
 	}
 	return int(min(int64(most), c.until-c.beat))
 }
@@ -79,9 +76,12 @@ func (b *batcher) Coast(n int) {
 	beat := c.landed
 	for p := c.oldest; p != nil; p = p.next {
 		if beat++; beat > before {
-			p.Beat = beat
+			p.Beat, p.Last = beat, p.Last[:0]
 			p.take(size, read+(beat-before-1)*int64(size))
 		}
+	}
+	if c.last.Any(c.beat) {
+		c.release(c.newest)
 	}
 }
 
@@ -104,9 +104,6 @@ func (c *cohort) glide(n int) (blocks int) {
 	for range rest {
 		blocks += c.phase[c.begins]
 		c.turn()
-	}
-	if c.last.Any(c.beat) {
-		c.release()
 	}
 	return blocks
 }

@@ -25,17 +25,19 @@ type cohort struct {
 	oldest   *Plan // of the beats in flight, the first of a list; nil: there is none
 	newest   *Plan // and its end
 
-	steady  kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
-	last    sim.Wheel[Seq] // members by the beat that gives them the last token they may have
-	until   int64          // nobody gets it before this beat
-	rank    int64          // no member has a higher one
-	loose   []*Seq         // the running that are not members, in their order
-	gone    int            // no members any more, for their last token is in flight; unnamed all the same
-	leaving []*Seq         // scratch of release
+	steady kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
+	last   sim.Wheel[Seq] // members by the beat that gives them the last token they may have
+	until  int64          // nobody gets it before this beat
+	rank   int64          // no member has a higher one
+	loose  []*Seq         // the running that are not members, in their order
+	gone   int            // no members any more, for their last token is in flight; unnamed all the same
 }
 
 // Unnamed reports whether s decodes without being named in plans. So it does to its last token, unless plans name it again.
 func (s *Seq) Unnamed() bool { return s.unnamed }
+
+// Final returns the beat that gives s, unnamed, the last token that it may have.
+func (s *Seq) Final() int64 { return s.final }
 
 // Rides reports whether s, unnamed, gets a token from plan p.
 func (s *Seq) Rides(p *Plan) bool {
@@ -90,7 +92,7 @@ func (b *batcher) ride(p *Plan) bool {
 	c.contexts += int64(c.size)
 	c.turn()
 	if c.last.Any(c.beat) {
-		c.release()
+		c.release(p)
 	}
 	p.Beat = c.beat
 	if c.oldest == nil {
@@ -217,13 +219,13 @@ func (c *cohort) turn() {
 	}
 }
 
-// release lets go of those to whom the newest beat gives the last token that they may have: they are members no longer.
-func (c *cohort) release() {
-	c.leaving = c.last.Due(c.beat, c.leaving[:0])
-	for _, s := range c.leaving {
+// release lets go of those to whom p, the newest beat, gives the last token that they may have: they are members no longer.
+func (c *cohort) release(p *Plan) {
+	p.Last = c.last.Due(c.beat, p.Last)
+	for _, s := range p.Last {
 		c.discount(s)
 	}
-	c.gone += len(c.leaving)
+	c.gone += len(p.Last)
 }
 
 // discount takes a member out of the sums.

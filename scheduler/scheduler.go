@@ -99,6 +99,9 @@ type Plan struct {
 	// they are dropped.
 	// So a plan lists only what changes, and costs no more for a large batch than for a small one.
 	Members int
+	// Last are those to whom this plan, unless it names them after all, gives the last token that they may have; in no
+	// order.
+	Last []*Seq
 	// Beat counts the plans with members, this one included if it has any.
 	Beat int64
 

@@ -33,10 +33,18 @@ func (e *Engine) deliver(f *flight) (chunks int) {
 
 // due returns the unnamed lives whose answers end with this plan, in batch order.
 func (e *Engine) due(p *scheduler.Plan) []*life {
-	if p.Members == 0 || !e.endings.Any(p.Beat) {
+	if p.Members == 0 {
 		return nil
 	}
-	e.ending = e.endings.Due(p.Beat, e.ending[:0])
+	e.ending = e.ending[:0]
+	for _, s := range p.Last {
+		if l := e.lives[s.ID]; l.joined >= 0 && s.Rides(p) {
+			e.ending = append(e.ending, l)
+		}
+	}
+	if e.endings.Any(p.Beat) {
+		e.ending = e.endings.Due(p.Beat, e.ending)
+	}
 	if len(e.ending) > 1 {
 		slices.SortFunc(e.ending, func(a, b *life) int { return cmp.Compare(a.seq.Rank, b.seq.Rank) })
 	}
@@ -87,14 +95,16 @@ func (e *Engine) deliverNamed(f *flight, unnamed []*life) (chunks int, _ []*life
 	return chunks, unnamed
 }
 
-// unname notes that from the next beat on the life gets a token in every beat, and files it under the one that ends its
-// answer.
+// unname notes that from the next beat on the life gets a token in every beat. If its answer ends before the scheduler knows
+// that it must, the life is filed under the beat that ends it.
 func (e *Engine) unname(l *life, beat int64) {
 	if e.c.Hooks.TokenOut != nil || e.desk.Interval > 1 {
 		e.fail("every token is named", "a hook or the stream interval needs each token, but the scheduler leaves request %d unnamed", l.Request.ID)
 	}
 	l.joined = beat
-	e.endings.Hang(&l.peg, l, beat+int64(l.want-l.Emitted))
+	if end := beat + int64(l.want-l.Emitted); end < l.seq.Final() {
+		e.endings.Hang(&l.peg, l, end)
+	}
 }
 
 // catchUp credits a life with the tokens of the beats that it went unnamed in, and names it again.

@@ -35,7 +35,7 @@ type Engine struct {
 	lastOut sim.Time          // when the API processes turned to its chunks
 	beat    int64             // newest completed beat of the scheduler's cohort
 	beatOut sim.Time          // when the API processes turned to the chunks of the step that took it
-	endings sim.Wheel[life]   // unnamed lives by the beat in which their answers end by themselves
+	endings sim.Wheel[life]   // unnamed lives by the beat in which their answers end by themselves, where that is sooner than the scheduler knows
 	ending  []*life           // scratch
 	ghosts  int               // unnamed lives that were given up since the last drain: the batch at the head still counts them
 	planned int64             // plans made so far
