@@ -23,7 +23,7 @@ func TestGapsAreExactExceptForQuantilesWithinAThousandth(t *testing.T) {
 			sum += int64(gap)
 		}
 	}
-	want := summarize(all, make([]float64, len(all)), []float64{99.9})
+	want := summarize([][]float64{all}, []float64{99.9})
 	got := g.stats([]float64{99.9})
 	if g.sum != sum || got.Count != want.Count || got.Min != want.Min || got.Max != want.Max {
 		t.Errorf("count, sum, min or max differ: %+v, want %+v", got, want)

@@ -8,7 +8,7 @@ type scoreboard struct{ ttft, tpot, e2el, itl, all int }
 // score judges a completed request. An answer of one token has no TPOT and no gaps, so it meets their targets.
 func (b *scoreboard) score(r *record, slo *SLO) {
 	good := slo.TTFT == 0 || met(&b.ttft, float64(r.ttft), slo.TTFT)
-	good = (slo.TPOT == 0 || met(&b.tpot, r.tpot(), slo.TPOT)) && good
+	good = (slo.TPOT == 0 || met(&b.tpot, r.tpot, slo.TPOT)) && good
 	good = (slo.E2EL == 0 || met(&b.e2el, float64(r.e2el), slo.E2EL)) && good
 	good = (slo.ITL == 0 || met(&b.itl, float64(r.worst), slo.ITL)) && good
 	if good {

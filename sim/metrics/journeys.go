@@ -138,7 +138,7 @@ func (js *journeys) report(d Disaggregation, percentiles []float64) *Disaggregat
 		Decode: ms(js.rest), Total: ms(total),
 	}
 	d.Transfer = js.count
-	d.Transfer.Time = summarize(js.times, make([]float64, len(js.times)), percentiles)
+	d.Transfer.Time = summarize([][]float64{js.times}, percentiles)
 	return &d
 }
 

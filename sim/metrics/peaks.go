@@ -56,10 +56,9 @@ func busiest(ys []*tally) int {
 // than any true concurrency, as in the tool that defines it.
 func (rs *records) crowd(origin sim.Time) int {
 	var changes []int32 // from one second to the next
-	for k, c := range rs.chunks {
-		arrival, e2el := c.arrival[:rs.in(k)], c.e2el[:rs.in(k)]
-		for i, at := range arrival {
-			from, past := touched(at, e2el[i], origin)
+	for _, c := range rs.chunks {
+		for i, at := range c.arrival[:c.n] {
+			from, past := touched(at, int64(c.e2el[i]), origin)
 			if past >= int64(len(changes)) {
 				if past > 8*int64(rs.n)+chunkLen {
 					return rs.sparseCrowd(origin)
@@ -81,9 +80,9 @@ func (rs *records) crowd(origin sim.Time) int {
 // sparseCrowd is crowd where requests are too few for a number per second: it goes through their comings and goings.
 func (rs *records) sparseCrowd(origin sim.Time) int {
 	changes := make([]int64, 0, 2*rs.n) // seconds, doubled: who comes counts one more, to stand behind those that go
-	for k, c := range rs.chunks {
-		for i, at := range c.arrival[:rs.in(k)] {
-			from, past := touched(at, c.e2el[i], origin)
+	for _, c := range rs.chunks {
+		for i, at := range c.arrival[:c.n] {
+			from, past := touched(at, int64(c.e2el[i]), origin)
 			changes = append(changes, 2*from+1, 2*past)
 		}
 	}

@@ -2,19 +2,6 @@ package metrics
 
 import "math"
 
-// percentile returns the p-th percentile (0 ≤ p ≤ 100) of sorted values as numpy.percentile does by default: with
-// h = (n−1)·p/100, it interpolates linearly between the values at ⌊h⌋ and ⌊h⌋+1. It returns 0 for no values.
-func percentile(sorted []float64, p float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	i, f := rank(int64(len(sorted)), p)
-	if f == 0 {
-		return sorted[i]
-	}
-	return lerp(sorted[i], sorted[i+1], f)
-}
-
 // rank returns ⌊h⌋ and h−⌊h⌋ for the p-th percentile of n values.
 func rank(n int64, p float64) (int64, float64) {
 	h := float64(n-1) * p / 100

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"math"
 	"strconv"
 	"strings"
 )
@@ -9,34 +8,23 @@ import (
 // nsPerMs turns nanoseconds into the milliseconds of a report.
 const nsPerMs = 1e6
 
-// summarize sorts v (nanoseconds, ≥ 0) and describes it in milliseconds, with further percentiles if asked for; spare is
-// room for as many values.
-func summarize(v, spare, percentiles []float64) Stats {
-	if len(v) == 0 {
+// summarize describes values (nanoseconds, ≥ 0) in milliseconds, with further percentiles if asked for. The values come in
+// parts, in any order.
+func summarize(parts [][]float64, percentiles []float64) Stats {
+	m := new(moments)
+	for _, part := range parts {
+		m.add(part)
+	}
+	if m.count == 0 {
 		return Stats{}
 	}
-	sortFloats(v, spare)
-	mean, std := moments(v)
-	at := func(p float64) float64 { return percentile(v, p) / nsPerMs }
-	s := Stats{
-		Count: int64(len(v)), Mean: mean / nsPerMs, Std: std / nsPerMs, Min: v[0] / nsPerMs, Max: v[len(v)-1] / nsPerMs,
-		P50: at(50), P90: at(90), P95: at(95), P99: at(99),
+	mean, std := m.meanStd()
+	o := orderOf(parts, append([]float64{50, 90, 95, 99}, percentiles...))
+	at := func(p float64) float64 { return o.percentile(p) / nsPerMs }
+	return Stats{
+		Count: m.count, Mean: mean / nsPerMs, Std: std / nsPerMs, Min: o.at(0) / nsPerMs, Max: o.at(o.n-1) / nsPerMs,
+		P50: at(50), P90: at(90), P95: at(95), P99: at(99), More: further(percentiles, at),
 	}
-	s.More = further(percentiles, at)
-	return s
-}
-
-// moments returns the mean and the standard deviation of the population (numpy's ddof = 0), in two passes.
-func moments(v []float64) (mean, std float64) {
-	for _, x := range v {
-		mean += x
-	}
-	mean /= float64(len(v))
-	var ss float64
-	for _, x := range v {
-		ss += (x - mean) * (x - mean)
-	}
-	return mean, math.Sqrt(ss / float64(len(v)))
 }
 
 // further evaluates the percentiles that Stats has no field for.
