@@ -51,16 +51,14 @@ func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) int {
 		return 0
 	}
 	steps = steps[:n]
-	sum := sumOf(steps)
 	members, last := steps[0].Members, steps[n-1].End
 	u := &w.use
 	u.steps += int64(n)
 	u.tokens += int64(n * members)
 	u.peakRunning = max(u.peakRunning, members)
-	u.busy.add(&sum)
 	u.glide(steps, pool)
-	w.sums.add(&sum)
-	w.sums[overhead] += int64(last-w.clock) - sum.total()
+	busy := w.addCosts(steps)
+	w.sums[overhead] += int64(last-w.clock) - busy
 	w.clock = last
 	w.stale = max(w.stale-n, 0)
 	if !w.r.perToken {
@@ -88,8 +86,8 @@ func even(steps []engine.Ran) int {
 	return len(steps)
 }
 
-// sumOf adds up what such steps took.
-func sumOf(steps []engine.Ran) split {
+// addCosts adds what such steps took to the sums of the engine and of its GPUs, and returns how long they were busy.
+func (w *watch) addCosts(steps []engine.Ran) (busy int64) {
 	var all, arithmetic, streaming, reading, talking time.Duration
 	for i := range steps {
 		r := &steps[i]
@@ -99,11 +97,14 @@ func sumOf(steps []engine.Ran) split {
 		reading += r.Cost.By.KVRead
 		talking += r.Cost.By.Network
 	}
-	rest := all - arithmetic - streaming - reading - talking
-	return split{
-		compute: int64(arithmetic), weights: int64(streaming), kvRead: int64(reading), network: int64(talking),
-		overhead: int64(rest),
+	by := hardware.Causes{
+		Compute: arithmetic, Weights: streaming, KVRead: reading, Network: talking,
+		Overhead: all - arithmetic - streaming - reading - talking,
 	}
+	total := bill{by: &by, total: int64(all)}
+	total.addTo(&w.use.busy)
+	total.addTo(&w.sums)
+	return total.total
 }
 
 // glide adds steps of one size to the sums over time. Those of floating-point numbers take each step by itself, in order, for

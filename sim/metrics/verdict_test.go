@@ -164,3 +164,26 @@ func TestVerdictForgivesThoseWhoGaveUpBeforeTheQueueWasEmptyAgain(t *testing.T) 
 		t.Errorf("%+v, %d gave up", v, q.gaveUp)
 	}
 }
+
+func TestWhoHasBeenSentJoinsTheQueueWhenItIsThere(t *testing.T) {
+	var q line
+	q.expect(30)
+	q.expect(10) // by a shorter way
+	q.expect(20)
+	for _, c := range []struct {
+		now     sim.Time
+		waiting int
+	}{{5, 0}, {10, 1}, {25, 2}} {
+		if q.until(c.now); q.waiting != c.waiting {
+			t.Errorf("at %d there are %d waiting, want %d", c.now, q.waiting, c.waiting)
+		}
+	}
+	q.leave(26, 30) // it gives up on its way
+	if q.until(100); q.waiting != 2 || q.seen != 2 || q.last != 20 {
+		t.Errorf("%d of %d are waiting, the last since %d", q.waiting, q.seen, q.last)
+	}
+	q.expect(110)
+	if q.until(110); q.waiting != 3 {
+		t.Errorf("%d are waiting, want 3", q.waiting)
+	}
+}
