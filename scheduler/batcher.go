@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math"
+	"slices"
 
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
@@ -145,35 +146,33 @@ func (p *Plan) reset() {
 	p.Last = p.Last[:0]
 }
 
-// end hands the plan out. Empty plans are all the same one, so that asking in vain costs nothing.
+// end hands the plan out.
 func (b *batcher) end(p *Plan) *Plan {
-	if p.Empty() {
-		return b.idles(p)
-	}
-	if b.laden {
-		b.extras(p)
+	if b.laden || p.Empty() {
+		return b.complete(p)
 	}
 	b.latest = p
 	return p
 }
 
-// extras adds to a step what is not in its rows: blocks to be moved, and the drafts to be made at its end.
-func (b *batcher) extras(p *Plan) {
+// complete is end for a plan that is empty, or may carry more than its rows. Empty plans are all the same one, so that
+// asking in vain costs nothing.
+func (b *batcher) complete(p *Plan) *Plan {
+	if p.Empty() {
+		b.idle.reset()
+		b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
+		b.idle.Loads = append(b.idle.Loads, p.Loads...)
+		b.idle.Wake = p.Wake
+		b.recycle(p)
+		return &b.idle
+	}
 	p.Moved, b.moved = b.moved, Moved{}
+	b.latest = p
 	if b.spec.on {
 		b.spec.now = b.spec.after(p.Step.Seqs)
 		p.Step.Draft.Depth = int(b.spec.now)
 	}
-}
-
-// idles takes an empty plan back and returns the one that stands for all of them.
-func (b *batcher) idles(p *Plan) *Plan {
-	b.idle.reset()
-	b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
-	b.idle.Loads = append(b.idle.Loads, p.Loads...)
-	b.idle.Wake = p.Wake
-	b.recycle(p)
-	return &b.idle
+	return p
 }
 
 // due returns how many tokens a running sequence may compute now; 0 or less: it sits this step out.
@@ -252,12 +251,12 @@ func (b *batcher) addTo(s *hardware.Step, w *Work) {
 
 // row returns a new row of the plan, to be filled in place: copying a Work just written costs more than writing it.
 func (p *Plan) row() *Work {
-	if n := len(p.Work); n < cap(p.Work) {
-		p.Work = p.Work[:n+1]
-	} else {
-		p.Work = append(p.Work, Work{})
+	n := len(p.Work)
+	if n == cap(p.Work) {
+		p.Work = slices.Grow(p.Work, 1)
 	}
-	return &p.Work[len(p.Work)-1]
+	p.Work = p.Work[:n+1]
+	return &p.Work[n]
 }
 
 // Done reports that p, the oldest plan in flight, has run.

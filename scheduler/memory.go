@@ -57,10 +57,6 @@ func (b *batcher) slide(s *Seq) (next int32) {
 	if b.slider == nil {
 		return math.MaxInt32
 	}
-	return b.slideOn(s)
-}
-
-func (b *batcher) slideOn(s *Seq) (next int32) {
 	return int32(min(b.slider.Slide(s.ID, int(s.Computed-s.InFlight)), math.MaxInt32))
 }
 
@@ -232,7 +228,11 @@ func (b *batcher) seat(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) boo
 			b.counters.HostQueries += int64(hit.Queried - hit.Tokens)
 		}
 	}
-	b.settle(s, tokens, b.slide(s))
+	next := int32(math.MaxInt32)
+	if b.slider != nil {
+		next = b.slide(s)
+	}
+	b.settle(s, tokens, next)
 	b.place(p, s, n)
 	p.Admitted = append(p.Admitted, s)
 	return true
