@@ -8,7 +8,8 @@ import "slices"
 type probe struct {
 	prompt Prompt // a copy
 	end    cursor // stands after the last of the keys
-	keys   []key  // of the leading blocks, as far as they were needed
+	keys   []key  // of the leading blocks, as far as they were needed, and on to the end of the last stretch
+	asked  int    // keys that were needed
 	parts  []part // the segments that hold them; of the last one perhaps only the beginning
 	hit    int    // blocks of all parts
 	idle   int    // of which nobody holds
@@ -24,13 +25,28 @@ func (p *Pool) look(prompt Prompt, most int) {
 		if !ok || !p.lengthen(k) && !p.lead(k) {
 			return
 		}
-		q.hit++
 		last := &q.parts[len(q.parts)-1]
-		last.blocks++
-		if p.blocks[last.first].refs == 0 {
-			q.idle++
+		b := &p.blocks[last.first]
+		n := q.along(min(most-q.hit, int(b.end()-k.at)))
+		q.hit += n
+		q.asked = max(q.asked, q.hit)
+		last.blocks += int32(n)
+		if b.refs == 0 {
+			q.idle += n
 		}
 	}
+}
+
+// along returns how many blocks behind the hit lie in one stretch, `most` at most.
+func (q *probe) along(most int) int {
+	keys := q.keys[q.hit:]
+	keys = keys[:min(most, len(keys))]
+	for i := range keys {
+		if keys[i].hash != keys[0].hash {
+			return i
+		}
+	}
+	return len(keys)
 }
 
 // lengthen reports whether the last segment of the hit goes on with the block of that key.
@@ -63,7 +79,7 @@ func (p *Pool) aim(prompt Prompt) {
 	}
 	p.cut(0)
 	q.prompt = append(q.prompt[:0], prompt...)
-	q.keys, q.end = q.keys[:0], cursor{}
+	q.keys, q.end, q.asked = q.keys[:0], cursor{}, 0
 }
 
 // cut shortens the hit to n blocks, if it is longer.
@@ -106,14 +122,24 @@ func (p *Pool) before(w int32) int {
 // key returns the key of block i of the prompt; all before it have been asked for. It returns false if the runs end
 // before the block does.
 func (q *probe) key(i, size int) (key, bool) {
-	if i == len(q.keys) {
-		k, ok := q.end.next(q.prompt, size)
-		if !ok {
-			return key{}, false
-		}
-		q.keys = append(q.keys, k)
+	if i == len(q.keys) && !q.stretch(size) {
+		return key{}, false
 	}
+	q.asked = max(q.asked, i+1)
 	return q.keys[i], true
+}
+
+// stretch adds the keys of the next stretch of the prompt. It returns false if the runs end inside its first block.
+func (q *probe) stretch(size int) bool {
+	k, ok := q.end.next(q.prompt, size)
+	if !ok {
+		return false
+	}
+	for range 1 + q.end.on(q.prompt, size, stretch) {
+		q.keys = append(q.keys, k)
+		k.at++
+	}
+	return true
 }
 
 // adopt gives a new sequence the blocks of its hit.

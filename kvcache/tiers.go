@@ -92,7 +92,7 @@ func (t *Tiered) Admit(id SeqID, p Prompt, h Hit, c Claim) bool {
 		return false
 	}
 	// The beginning last, so that it stays longest: without it the rest is worth nothing.
-	for i := min(t.pool.floor(c.Tokens), len(t.pool.probe.keys)) - 1; i >= 0; i-- {
+	for i := min(t.pool.floor(c.Tokens), t.pool.probe.asked) - 1; i >= 0; i-- {
 		t.ask(t.pool.probe.keys[i], i < t.pool.floor(h.Tokens))
 	}
 	for int(id) >= len(t.tracks) {

@@ -94,6 +94,9 @@ const maxLine = 1 << 20
 func ReadTrace(name string, r io.Reader, format string) (*Trace, error) {
 	in := &lines{name: name, scan: bufio.NewScanner(r)}
 	in.scan.Buffer(make([]byte, 64<<10), maxLine)
+	if text, ok := r.(interface{ Len() int }); ok {
+		in.size = text.Len()
+	}
 	if !in.next() {
 		return nil, in.end(errors.New(name + ": no request to serve: the file is empty"))
 	}
@@ -124,6 +127,7 @@ func ReadTrace(name string, r io.Reader, format string) (*Trace, error) {
 // lines are the lines of a file that are not blank.
 type lines struct {
 	name   string
+	size   int // of the file in bytes; 0: unknown
 	scan   *bufio.Scanner
 	number int
 	text   []byte // valid until next

@@ -66,6 +66,23 @@ func (o *object) scalar() []byte {
 	return b
 }
 
+// digits reads a number that is nothing but digits, 18 at most and so below 2^60, and is not the last of the text. If something
+// else comes next, it reads nothing and returns false: that is for scalar.
+func (o *object) digits() (n int64, ok bool) {
+	o.space()
+	for i, c := range o.rest[:min(19, len(o.rest))] {
+		if c < '0' || c > '9' {
+			if i == 0 || scalarByte(c) {
+				return 0, false
+			}
+			o.rest = o.rest[i:]
+			return n, true
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return 0, false
+}
+
 func scalarByte(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
 }

@@ -12,6 +12,7 @@ import (
 // a run of its own label, and the last one may be shorter. From the first id on that occurs but once in the file, a
 // prompt is its own: that is one run.
 func readMooncake(in *lines, b *builder) error {
+	b.trace.runs = make([]kvcache.Run, 0, in.size/idText)
 	for {
 		if err := readMooncakeRow(in, b); err != nil {
 			return err
@@ -114,13 +115,18 @@ func readMooncakeRow(in *lines, b *builder) error {
 	return nil
 }
 
+// idText is about how many bytes of a file there are for each id, at least.
+const idText = 8
+
 // readHashes appends a run of a whole block for each hash.
 func readHashes(in *lines, o *object, t *Trace) error {
 	for o.element() {
-		text := o.scalar()
-		id, ok := whole(text)
-		if !ok || id < 0 || id > maxLabel {
-			return in.fail("hash_ids", "%.40q is not a block's id, a whole number below 2^60", text)
+		id, ok := o.digits()
+		if !ok {
+			text := o.scalar()
+			if id, ok = whole(text); !ok || id < 0 || id > maxLabel {
+				return in.fail("hash_ids", "%.40q is not a block's id, a whole number below 2^60", text)
+			}
 		}
 		t.runs = append(t.runs, kvcache.Run{Label: traceBlock.label(uint64(id)), Len: blockSize})
 	}
