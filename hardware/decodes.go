@@ -25,7 +25,7 @@ type decoding struct {
 const (
 	unknown = iota
 	known
-	streams // known, and the reading of the cache is all that is missing, unless attention has to wait for arithmetic instead
+	streams // known, and stream prices its steps
 )
 
 // decodings remembers decodings by their number, from 1. Several simulations may share them, as they do a table.
@@ -43,6 +43,34 @@ func (r *Roofline) remembered(s *Step) *decoding {
 	return &r.decodings.list[n-1]
 }
 
+// reads are what decodes read of the cache: how many decodes, and the tokens.
+type reads struct{ decodes, kv, shared float64 }
+
+func (s *Step) reads() reads {
+	return reads{float64(s.Decodes), float64(s.KVRead), float64(s.KVShared)}
+}
+
+// stream prices a step of d that reads so much. As long as attention waits for memory, the time that the cache takes is all
+// that is left to find out. Most steps of most runs are priced here.
+func (r *Roofline) stream(c *Cost, d *decoding, x reads) {
+	one := r.plain.decode(x.decodes, x.kv, x.shared)
+	k := one.times(r.layers)
+	ns := float64((d.before+k.kv+d.price.network+d.price.overhead)*1e9) + 0.5
+	if one.compute > 0 || ns < 1 || ns >= float64(longestSpan) {
+		p := d.price
+		r.addAttention(&p, r.layers, one)
+		d.settle(c, &p)
+		return
+	}
+	device, hop := time.Duration(ns), d.hop
+	compute, weights, read, network := d.compute, d.weights, time.Duration(k.kv*1e9), d.network
+	c.Device, c.Exposed, c.Host, c.Hop = device, d.exposed, d.host, hop
+	c.By.Compute, c.By.Weights, c.By.KVRead, c.By.Network = compute, weights, read, network
+	c.By.Overhead = device + hop - compute - weights - read - network
+	c.FLOPs, c.Bytes = d.price.flops+k.flops, d.price.bytes+k.bytes
+	c.Joules = d.price.joules + float64(r.layers*r.power.joules(one.kv, one.flops, one.bytes))
+}
+
 // fillDecodes is Fill for all steps of d.
 func (r *Roofline) fillDecodes(c *Cost, s *Step, d *decoding) {
 	if d.state.Load() == unknown {
@@ -51,6 +79,11 @@ func (r *Roofline) fillDecodes(c *Cost, s *Step, d *decoding) {
 	p := d.price
 	r.attend(&p, s)
 	r.launch(&p, s.Tokens, 0)
+	d.settle(c, &p)
+}
+
+// settle writes the price of a step of d into c.
+func (d *decoding) settle(c *Cost, p *price) {
 	p.settle(c, d.hop)
 	c.Exposed, c.Host = d.exposed, d.host
 }

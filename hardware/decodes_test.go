@@ -13,8 +13,15 @@ func unhurried(t *testing.T, d Deployment) *Roofline {
 	return r
 }
 
+// everyBound returns every deployment, and one whose decode attention waits for arithmetic.
+func everyBound(t *testing.T) []Deployment {
+	weak := on(t, "llama-3-70b", "h100-sxm", 8)
+	weak.Device.BF16 /= 100
+	return append(everyDeployment(t), weak)
+}
+
 func TestWhatIsRememberedOfDecodesChangesNoBit(t *testing.T) {
-	for _, d := range everyDeployment(t) {
+	for _, d := range everyBound(t) {
 		quick, plain := roofline(t, d), unhurried(t, d)
 		for _, n := range []int{1, 2, 7, 50, 256, 700} {
 			for _, past := range []int{1, 700, 1234} {
@@ -30,7 +37,7 @@ func TestWhatIsRememberedOfDecodesChangesNoBit(t *testing.T) {
 
 func TestAPlainDeploymentIsPricedLikeAnyOther(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, d := range everyDeployment(t) {
+	for _, d := range everyBound(t) {
 		quick, slow := roofline(t, d), unhurried(t, d)
 		for range 500 {
 			s := decodes(r.IntN(300), r.IntN(20_000), quick.Window())
@@ -58,6 +65,33 @@ func TestStepsThatLastForeverAreThoseOfAnyDeployment(t *testing.T) {
 		if got, want := quick.Cost(s), slow.Cost(s); got != want || got.Device < longestSpan/1000 {
 			t.Errorf("%s: %+v, want %+v", label(d), got, want)
 		}
+	}
+}
+
+func TestBeatsCostWhatTheirStepsCost(t *testing.T) {
+	paced := 0
+	for _, d := range everyBound(t) {
+		quick, slow := roofline(t, d), unhurried(t, d)
+		for _, n := range []int{1, 30, 256} {
+			s := decodes(n, 100, quick.Window())
+			s.KVShared = s.KVRead / 4
+			var b Beats
+			if !quick.Beats(&b, &s) {
+				continue
+			}
+			paced++
+			var got Cost
+			for range 500 {
+				b.Next(&got)
+				if want := slow.Cost(s); got != want {
+					t.Fatalf("%s: %+v costs %+v, want %+v", label(d), s, got, want)
+				}
+				s.KVRead += int64(n)
+			}
+		}
+	}
+	if paced == 0 {
+		t.Error("no deployment has beats")
 	}
 }
 
@@ -91,6 +125,19 @@ func BenchmarkFill(b *testing.B) {
 	for b.Loop() {
 		s.KVRead++
 		r.Fill(&c, &s)
+	}
+}
+
+func BenchmarkBeats(b *testing.B) {
+	r := roofline(b, on(b, "llama-3.1-8b", "h100-sxm", 1))
+	s := decodes(50, 700, Window{})
+	var beats Beats
+	if !r.Beats(&beats, &s) {
+		b.Fatal("no beats")
+	}
+	var c Cost
+	for b.Loop() {
+		beats.Next(&c)
 	}
 }
 

@@ -116,33 +116,11 @@ func (r *Roofline) Cost(s Step) (c Cost) {
 	return c
 }
 
-// Fill is Cost in place. It implements [Filler]. Most steps are decodes and nothing else, whose attention waits for memory:
-// then the time that the cache takes is all that is left to find out.
+// Fill is Cost in place. It implements [Filler].
 func (r *Roofline) Fill(c *Cost, s *Step) {
-	d := r.remembered(s)
-	if d == nil || d.state.Load() != streams {
-		r.fill(c, s, d)
-		return
-	}
-	one := r.plain.decode(float64(s.Decodes), float64(s.KVRead), float64(s.KVShared))
-	k := one.times(r.layers)
-	ns := float64((d.before+k.kv+d.price.network+d.price.overhead)*1e9) + 0.5
-	if one.compute > 0 || ns < 1 || ns >= float64(longestSpan) {
-		r.fill(c, s, d)
-		return
-	}
-	device, hop := time.Duration(ns), d.hop
-	compute, weights, read, network := d.compute, d.weights, time.Duration(k.kv*1e9), d.network
-	c.Device, c.Exposed, c.Host, c.Hop = device, d.exposed, d.host, hop
-	c.By.Compute, c.By.Weights, c.By.KVRead, c.By.Network = compute, weights, read, network
-	c.By.Overhead = device + hop - compute - weights - read - network
-	c.FLOPs, c.Bytes = d.price.flops+k.flops, d.price.bytes+k.bytes
-	c.Joules = d.price.joules + float64(r.layers*r.power.joules(one.kv, one.flops, one.bytes))
-}
-
-// fill is Fill for any step; d is its decoding, if it has one.
-func (r *Roofline) fill(c *Cost, s *Step, d *decoding) {
-	switch {
+	switch d := r.remembered(s); {
+	case d != nil && d.state.Load() == streams:
+		r.stream(c, d, s.reads())
 	case d != nil:
 		r.fillDecodes(c, s, d)
 	case r.plain != nil && s.Draft.Rows == 0:

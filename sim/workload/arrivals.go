@@ -101,8 +101,8 @@ type clock interface{ next() sim.Time }
 // A timetable reads times off a clock, many at once: see ahead.
 type timetable struct {
 	clock clock
-	times [ahead]sim.Time
 	told  uint
+	times [ahead]sim.Time
 }
 
 func (t *timetable) next() sim.Time {

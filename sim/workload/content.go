@@ -25,31 +25,33 @@ func (s *Spec) content(stream func(string) rand.Source) content {
 	}
 	return &drawn{
 		spec:    s,
-		times:   timetable{clock: s.clock(stream)},
 		until:   s.until(),
 		id:      s.First,
 		left:    left,
-		recurs:  newRecurring(s, stream),
+		simple:  s.Prefix.Tokens == 0 && s.Prefix.Distinct == 0,
 		lengths: newLengths(s, stream),
-		prefix:  newPrefixes(s.Prefix, stream("prefix")),
-		class:   classChoice(s.Classes, stream("class")),
 		client:  newChoice(s.Clients, stream("client")),
+		class:   classChoice(s.Classes, stream("class")),
 		turns:   newTurns(s, stream),
+		recurs:  newRecurring(s, stream),
+		prefix:  newPrefixes(s.Prefix, stream("prefix")),
+		times:   timetable{clock: s.clock(stream)},
 	}
 }
 
 // drawn is content from random laws.
 type drawn struct {
 	spec          *Spec
-	times         timetable
 	until         sim.Time
 	id, left      int64
+	simple        bool       // every prompt is all its own
 	lengths       []*lengths // by class; the first stands for all if there is only one
-	prefix        prefixes
-	recurs        recurring
-	class, client choice
+	client, class choice
 	turns         sampler // of sessions; its zero value: there are none
 	sessions      int32   // begun
+	recurs        recurring
+	prefix        prefixes
+	times         timetable
 }
 
 func (d *drawn) next(r *sent) bool {
@@ -62,18 +64,19 @@ func (d *drawn) next(r *sent) bool {
 		return false
 	}
 	r.ID, r.Arrival, r.Answer = d.id, at, answer.label(uint64(d.id))
-	r.Client, r.Session, r.MaxTokens, r.Timeout = d.client.draw(), 0, 0, 0
-	d.spec.classify(&r.Request, &d.class)
+	r.Client, r.Class, r.Priority, r.Session, r.MaxTokens, r.Timeout = d.client.draw(), 0, 0, 0, 0, 0
 	laws := d.lengths[0]
-	if len(d.lengths) > 1 {
-		laws = d.lengths[r.Class]
+	if len(d.spec.Classes) > 0 {
+		laws = d.classify(r)
 	}
-	d.runs(&r.runs, laws)
-	r.Tokens, r.Output = r.runs[0].Len+r.runs[1].Len, laws.output.draw()
-	r.Prompt = r.runs[:]
-	if r.runs[0].Len == 0 {
+	if d.simple {
+		r.Tokens = laws.prompt.draw()
+		r.runs[1] = kvcache.Run{Label: uniquePrompt.label(uint64(d.id)), Len: r.Tokens}
 		r.Prompt = r.runs[1:]
+	} else {
+		d.compose(r, laws)
 	}
+	r.Output = laws.output.draw()
 	taken := int64(1)
 	if d.turns.law != nil {
 		taken = d.converse(r, laws)
@@ -84,14 +87,25 @@ func (d *drawn) next(r *sent) bool {
 	return true
 }
 
-// runs makes the two parts of the next prompt: that of its group, of length 0 if there is none, and its own.
-func (d *drawn) runs(runs *[2]kvcache.Run, laws *lengths) {
+// classify puts r into one of the classes, and returns its laws.
+func (d *drawn) classify(r *sent) *lengths {
+	d.spec.classify(&r.Request, &d.class)
+	return d.lengths[min(int(r.Class), len(d.lengths)-1)]
+}
+
+// compose makes the prompt of r of two parts: that of its group, if there is one, and its own.
+func (d *drawn) compose(r *sent, laws *lengths) {
 	if len(d.recurs) > 0 {
-		*runs = d.recurs.prompt(d.id)
-		return
+		r.runs = d.recurs.prompt(d.id)
+	} else {
+		own := kvcache.Run{Label: uniquePrompt.label(uint64(d.id)), Len: laws.prompt.draw()}
+		r.runs = [2]kvcache.Run{d.prefix.draw(), own}
 	}
-	runs[1] = kvcache.Run{Label: uniquePrompt.label(uint64(d.id)), Len: laws.prompt.draw()}
-	runs[0] = d.prefix.draw()
+	r.Tokens = r.runs[0].Len + r.runs[1].Len
+	r.Prompt = r.runs[:]
+	if r.runs[0].Len == 0 {
+		r.Prompt = r.runs[1:]
+	}
 }
 
 // until is the last instant at which a request may be sent.
@@ -116,10 +130,10 @@ func (s *Spec) complete(r *Request) {
 	}
 }
 
-// classify puts r into one of the classes.
+// classify puts r into one of the classes, if there are any.
 func (s *Spec) classify(r *Request, class *choice) {
-	r.Class, r.Priority = class.draw(), 0
 	if len(s.Classes) > 0 {
+		r.Class = class.draw()
 		r.Priority = s.Classes[r.Class].Priority
 	}
 }

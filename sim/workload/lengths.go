@@ -86,9 +86,8 @@ const ahead = 64
 type sampler struct {
 	law    variate
 	lo, hi float64
-
-	drawn [ahead]int32
-	given uint
+	given  uint
+	drawn  [ahead]int32
 }
 
 func (s *sampler) draw() int32 {

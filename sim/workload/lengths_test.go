@@ -122,3 +122,21 @@ func TestADriftOfTheMeanIsStated(t *testing.T) {
 		t.Errorf("notes %q", notes)
 	}
 }
+
+func TestDrawingAheadChangesNoDraw(t *testing.T) {
+	for _, law := range []Law{Fixed{7}, Uniform{1, 90}, Normal{Mean: 50, Stdev: 40}, LogNormal{Median: 60, Sigma: 1}} {
+		batched, single := Length{Law: law, Cap: 100}.sampler(sim.Stream(3, "a")), Length{Law: law, Cap: 100}.sampler(sim.Stream(3, "a"))
+		for i := range 3 * ahead {
+			if got, want := batched.draw(), single.whole(single.law.Rand()); got != want {
+				t.Fatalf("%v: draw %d is %d, want %d", law, i, got, want)
+			}
+		}
+	}
+	s := Spec{Requests: 3*ahead + 1, Rate: 5, Arrivals: Poisson{Rescale: true}}
+	times, clock := timetable{clock: s.clock(streams(3))}, s.clock(streams(3))
+	for i := range s.Requests {
+		if got, want := times.next(), clock.next(); got != want {
+			t.Fatalf("request %d comes at %v, want %v", i, got, want)
+		}
+	}
+}

@@ -83,14 +83,22 @@ func (c *client) draw() *sent {
 }
 
 func (c *client) object() *sent {
-	if n := len(c.free); n > 0 {
-		r := c.free[n-1]
-		c.free = c.free[:n-1]
-		return r
+	n := len(c.free)
+	if n == 0 {
+		return c.newObject()
 	}
+	r := c.free[n-1]
+	c.free = c.free[:n-1]
+	return r
+}
+
+func (c *client) newObject() *sent {
 	r := new(sent)
 	r.done = func(o Outcome) { c.answered(r, o) }
 	r.ended = func() { c.end(r) }
+	if c.forgets {
+		r.done = func(Outcome) { c.free = append(c.free, r) }
+	}
 	return r
 }
 
@@ -112,18 +120,9 @@ func (c *client) remember(r *sent, next func()) {
 	}
 }
 
-// answered learns how r ended.
+// answered learns how r ended. What follows from it is a later event, so that the server may finish its own with r
+// before the object is used again.
 func (c *client) answered(r *sent, o Outcome) {
-	if c.forgets {
-		c.free = append(c.free, r)
-		return
-	}
-	c.goesOn(r, o)
-}
-
-// goesOn does what follows from the end of r: in a later event, so that the server may finish its own with r before the
-// object is used again.
-func (c *client) goesOn(r *sent, o Outcome) {
 	r.how = o
 	if c.slots.limit == 0 && r.next == nil && r.talk == nil {
 		c.end(r)

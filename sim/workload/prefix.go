@@ -52,13 +52,9 @@ func (p *prefixes) draw() kvcache.Run {
 	if p.tokens == 0 {
 		return kvcache.Run{}
 	}
-	return kvcache.Run{Label: groupPrefix.label(p.group()), Len: p.tokens}
-}
-
-// group returns the group of the next request.
-func (p *prefixes) group() uint64 {
-	if p.groups <= 1 {
-		return 0
+	group := 0
+	if p.groups > 1 {
+		group = min(int(p.law.Rand()), p.groups-1)
 	}
-	return uint64(min(int(p.law.Rand()), p.groups-1))
+	return kvcache.Run{Label: groupPrefix.label(uint64(group)), Len: p.tokens}
 }
