@@ -71,11 +71,21 @@ func (e *Engine) ahead(until sim.Time) (beat int64, most int) {
 
 // priceBeats works out what the next beats cost, each of which reads a token more for every member than the one before.
 func (e *Engine) priceBeats(flights []flight) {
-	shared, members := e.shared(), e.beats.Seqs
+	s, shared := &e.beats, e.shared()
+	if e.pacer != nil && shared <= s.KVRead {
+		s.KVShared = shared
+		if e.pacer.Beats(&e.paced, s) {
+			for i := range flights {
+				flights[i].Members = s.Seqs
+				e.paced.Next(&flights[i].Cost)
+			}
+			return
+		}
+	}
 	for i := range flights {
-		flights[i].Members = members
-		e.price(&flights[i].Cost, &e.beats, shared)
-		e.beats.KVRead += int64(members)
+		flights[i].Members = s.Seqs
+		e.price(&flights[i].Cost, s, shared)
+		s.KVRead += int64(s.Seqs)
 	}
 }
 

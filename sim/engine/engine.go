@@ -30,6 +30,8 @@ type Engine struct {
 	step    hardware.Step     // scratch of price
 	beats   hardware.Step     // scratch of coast
 	filler  hardware.Filler   // the cost model, if it can price in place
+	pacer   hardware.Pacer    // the cost model, if it can price one beat after the other
+	paced   hardware.Beats    // scratch of priceBeats
 	stages  []sim.Time        // when each pipeline stage becomes free
 	lastEnd sim.Time          // end of the newest completed step
 	lastOut sim.Time          // when the API processes turned to its chunks
@@ -82,6 +84,7 @@ func New(k *sim.Kernel, c Config) *Engine {
 	e.holder, _ = c.Scheduler.(scheduler.Holder)
 	e.looping, e.landing = e.loop, e.land
 	e.filler, _ = c.Cost.(hardware.Filler)
+	e.pacer, _ = c.Cost.(hardware.Pacer)
 	h := &c.Hooks
 	if alone := h.Planned == nil && h.Ran == nil && h.Gap == nil; len(e.stages) == 1 && !c.Check && (h.Coasted != nil || alone) {
 		e.coaster, _ = c.Scheduler.(scheduler.Coaster)
