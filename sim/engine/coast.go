@@ -35,17 +35,31 @@ func (e *Engine) stretch(until sim.Time) int {
 	e.priceBeats(flights[depth : depth+most])
 	n := e.beatsEnd(flights[:depth+most], most, until)
 	e.planned += int64(n)
-	for i := range depth { // which are in flight now
-		f := &flights[n+i]
-		f.Plan, f.number = flights[(n+i)%depth].Plan, e.planned-int64(depth-1-i)
-	}
 	e.flying.ahead = flights[n:]
+	e.coasted(flights[:depth], n)
 	e.beat, e.beatOut = beat+int64(n)-1, e.lastOut
 	e.coaster.Coast(n)
 	if h := e.c.Hooks.Coasted; h != nil {
 		h(flights[:n])
 	}
 	return n
+}
+
+// coasted gives the flights that are in flight after n steps the plans of those that were before: each plan has become
+// another one, time and again.
+func (e *Engine) coasted(before []flight, n int) {
+	depth := len(before)
+	from := n
+	if from >= depth {
+		from %= depth
+	}
+	for i := range depth {
+		f := &e.flying.ahead[i]
+		f.Plan, f.number = before[from].Plan, e.planned-int64(depth-1-i)
+		if from++; from == depth {
+			from = 0
+		}
+	}
 }
 
 // ahead returns the oldest beat in flight, and how many steps the engine may coast at most: as far as the scheduler sees

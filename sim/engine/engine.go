@@ -29,7 +29,7 @@ type Engine struct {
 	blocks  []int             // scratch of coast
 	step    hardware.Step     // scratch of price
 	beats   hardware.Step     // scratch of coast
-	filler  hardware.Filler   // the cost model, if it can price in place
+	filler  hardware.Filler   // the cost model
 	pacer   hardware.Pacer    // the cost model, if it can price one beat after the other
 	paced   hardware.Beats    // scratch of priceBeats
 	stages  []sim.Time        // when each pipeline stage becomes free
@@ -43,6 +43,7 @@ type Engine struct {
 	planned int64             // plans made so far
 	active  int               // requests in the scheduler
 	order   int64             // of submission
+	fits    int               // so many tokens of a sequence are known to fit in the pool
 
 	lockstep hardware.LockstepModel // the cost model, if it can price ranks that step together
 	loader   scheduler.Loader       // nil: the scheduler knows no loads
@@ -83,7 +84,7 @@ func New(k *sim.Kernel, c Config) *Engine {
 	e.lockstep, _ = c.Cost.(hardware.LockstepModel)
 	e.holder, _ = c.Scheduler.(scheduler.Holder)
 	e.looping, e.landing = e.loop, e.land
-	e.filler, _ = c.Cost.(hardware.Filler)
+	e.filler = fillerOf(c.Cost)
 	e.pacer, _ = c.Cost.(hardware.Pacer)
 	h := &c.Hooks
 	if alone := h.Planned == nil && h.Ran == nil && h.Gap == nil; len(e.stages) == 1 && !c.Check && (h.Coasted != nil || alone) {
@@ -128,8 +129,11 @@ func (e *Engine) refuse(l *life) string {
 		return fmt.Sprintf("longer than max_model_len: prompt %d + max_tokens %d exceed max_model_len %d", prompt, l.seq.MaxTokens, limit)
 	}
 	// The last output token is never fed back, so it needs no room.
-	if need := e.need(int(prompt) + int(l.want) - 1); e.c.Blocks > 0 && need > e.c.Blocks {
-		return fmt.Sprintf("larger than the KV cache: it grows to %d KV blocks, the cache has %d", need, e.c.Blocks)
+	if tokens := int(prompt) + int(l.want) - 1; tokens > e.fits {
+		if need := e.need(tokens); e.c.Blocks > 0 && need > e.c.Blocks {
+			return fmt.Sprintf("larger than the KV cache: it grows to %d KV blocks, the cache has %d", need, e.c.Blocks)
+		}
+		e.fits = tokens
 	}
 	return e.c.Scheduler.Refuse(&l.seq)
 }

@@ -42,6 +42,9 @@ func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
 		limit = r.Output
 	}
 	l.want = min(r.Output, limit)
+	if n := len(r.Prompt) + 1; cap(l.tokens) < n {
+		l.tokens = make([]kvcache.Run, 0, n)
+	}
 	l.tokens = append(append(l.tokens, r.Prompt...), kvcache.Run{Label: r.Answer, Len: limit})
 	l.Request, l.done = r, done
 	s := &l.seq
@@ -122,12 +125,14 @@ func (e *Engine) retire(l *life) {
 
 // reap frees the slots of retired lives that no plan in flight names any more.
 func (e *Engine) reap() {
+	done := e.planned - int64(e.flying.n)
+	if e.retired[0].after > done {
+		return
+	}
 	n := 0
-	for n < len(e.retired) && e.retired[n].after <= e.planned-int64(e.flying.n) {
+	for n < len(e.retired) && e.retired[n].after <= done {
 		e.freeIDs = append(e.freeIDs, e.retired[n].slot)
 		n++
 	}
-	if n > 0 {
-		e.retired = e.retired[:copy(e.retired, e.retired[n:])]
-	}
+	e.retired = e.retired[:copy(e.retired, e.retired[n:])]
 }

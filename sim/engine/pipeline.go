@@ -71,20 +71,19 @@ func (e *Engine) price(c *hardware.Cost, s *hardware.Step, shared int64) {
 		e.step.KVShared = min(shared, s.KVRead)
 		s = &e.step
 	}
-	if e.filler != nil {
-		e.filler.Fill(c, s)
-	} else {
-		*c = e.c.Cost.Cost(*s)
-	}
+	e.filler.Fill(c, s)
 }
 
-// pricePlan is price for a plan, which may be one of ranks that step together.
-func (e *Engine) pricePlan(c *hardware.Cost, p *scheduler.Plan) {
-	if len(p.Ranks) > 0 {
-		*c = e.lockstep.Together(p.Ranks)
-		return
+// A byValue prices in place with a model that only returns prices.
+type byValue struct{ hardware.CostModel }
+
+func (m byValue) Fill(c *hardware.Cost, s *hardware.Step) { *c = m.Cost(*s) }
+
+func fillerOf(m hardware.CostModel) hardware.Filler {
+	if f, ok := m.(hardware.Filler); ok {
+		return f
 	}
-	e.price(c, &p.Step, e.shared())
+	return byValue{m}
 }
 
 // shared returns how many cached tokens that steps read are read by another sequence, too.
@@ -95,17 +94,15 @@ func (e *Engine) shared() int64 {
 	return e.c.Shared()
 }
 
-// pass sends a batch through the pipeline stages, each of which it may enter once its predecessor has left, and
-// returns when it enters the first and leaves the last. Host time is spent before the first stage.
-func (e *Engine) pass(now sim.Time, c *hardware.Cost) (start, end sim.Time) {
-	start = max(now, e.stages[0])
-	end = start.Add(e.occupies(c))
-	e.stages[0] = end
-	for s := 1; s < len(e.stages); s++ {
-		end = max(end.Add(c.Hop), e.stages[s]).Add(c.Device)
-		e.stages[s] = end
+// send puts a batch on its way: it starts when the device is free. Host time is spent before it.
+func (e *Engine) send(f *flight, now sim.Time) {
+	if len(e.stages) > 1 {
+		e.sendThrough(f, now)
+		return
 	}
-	return start, end
+	f.Start = max(now, e.stages[0])
+	f.End = f.Start.Add(e.occupies(&f.Cost))
+	e.stages[0] = f.End
 }
 
 // occupies returns for how long a batch keeps the first stage, the host's time included.
@@ -116,13 +113,16 @@ func (e *Engine) occupies(c *hardware.Cost) time.Duration {
 	return max(c.Exposed+c.Device+c.Host, 1)
 }
 
-// send puts a batch on its way. With one stage it may start whenever the stage is free.
-func (e *Engine) send(f *flight, now sim.Time) {
-	if len(e.stages) == 1 {
-		f.Start, f.End = e.pass(now, &f.Cost)
-		return
+// sendThrough is send through several pipeline stages, each of which a batch may enter once its predecessor has left.
+func (e *Engine) sendThrough(f *flight, now sim.Time) {
+	c := &f.Cost
+	f.Start = max(e.inputsReady(f.Plan, now), e.stages[0])
+	f.End = f.Start.Add(e.occupies(c))
+	e.stages[0] = f.End
+	for s := 1; s < len(e.stages); s++ {
+		f.End = max(f.End.Add(c.Hop), e.stages[s]).Add(c.Device)
+		e.stages[s] = f.End
 	}
-	f.Start, f.End = e.pass(e.inputsReady(f.Plan, now), &f.Cost)
 	e.claimOutputs(f.Plan, f.End)
 }
 

@@ -152,7 +152,11 @@ func (e *Engine) plan(now sim.Time) bool {
 		return false
 	}
 	f.Plan = p
-	e.pricePlan(&f.Cost, p)
+	if len(p.Ranks) > 0 {
+		f.Cost = e.lockstep.Together(p.Ranks)
+	} else {
+		e.price(&f.Cost, &p.Step, e.shared())
+	}
 	if len(p.Loads) > 0 || p.Moved != (scheduler.Moved{}) {
 		e.c.Host.charge(&f.Cost, p)
 	}
