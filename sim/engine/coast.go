@@ -106,22 +106,23 @@ func (e *Engine) priceBeats(flights []flight) {
 // beatsEnd is complete for the beats at the head of the flights that end before an instant, at most so many, and plan for
 // those that are planned as they end. It returns their number: one at least, if the first does.
 func (e *Engine) beatsEnd(flights []flight, most int, until sim.Time) (n int) {
-	depth, async := len(flights)-most, e.c.Async
+	async, blocks := e.c.Async, e.blocks[:most]
+	starting, ending := flights[len(flights)-most:], flights[:most]
 	lastEnd, lastOut, free := e.lastEnd, e.lastOut, e.stages[0]
-	for n < most {
-		f, next := &flights[n], &flights[n+depth]
+	for i := range ending {
+		f, next := &ending[i], &starting[i]
 		end := f.End
 		if end >= until {
 			break
 		}
-		f.Busy, f.Hidden, f.Blocks = end.Sub(max(f.Start, lastEnd)), 0, e.blocks[n]
+		f.Busy, f.Hidden, f.Blocks = end.Sub(max(f.Start, lastEnd)), 0, blocks[i]
 		if async {
 			f.Hidden = min(f.Cost.Host, f.Cost.Device)
 		}
-		f.out = e.desk.turn(end)
-		f.Gap = f.out.Sub(lastOut)
-		e.desk.write(f.out, f.Members)
-		lastEnd, lastOut = end, f.out
+		out := e.desk.turn(end)
+		e.desk.write(out, f.Members)
+		f.Gap = out.Sub(lastOut)
+		lastEnd, lastOut = end, out
 		next.Start = max(end, free)
 		free = next.Start.Add(e.occupies(&next.Cost))
 		next.End = free
