@@ -36,30 +36,12 @@ func (e *Engine) stretch(until sim.Time) int {
 	n := e.beatsEnd(flights[:depth+most], most, until)
 	e.planned += int64(n)
 	e.flying.ahead = flights[n:]
-	e.coasted(flights[:depth], n)
 	e.beat, e.beatOut = beat+int64(n)-1, e.lastOut
 	e.coaster.Coast(n)
 	if h := e.c.Hooks.Coasted; h != nil {
 		h(flights[:n])
 	}
 	return n
-}
-
-// coasted gives the flights that are in flight after n steps the plans of those that were before: each plan has become
-// another one, time and again.
-func (e *Engine) coasted(before []flight, n int) {
-	depth := len(before)
-	from := n
-	if from >= depth {
-		from %= depth
-	}
-	for i := range depth {
-		f := &e.flying.ahead[i]
-		f.Plan, f.number = before[from].Plan, e.planned-int64(depth-1-i)
-		if from++; from == depth {
-			from = 0
-		}
-	}
 }
 
 // ahead returns the oldest beat in flight, and how many steps the engine may coast at most: as far as the scheduler sees
@@ -123,6 +105,7 @@ func (e *Engine) beatsEnd(flights []flight, most int, until sim.Time) (n int) {
 		e.desk.write(out, f.Members)
 		f.Gap = out.Sub(lastOut)
 		lastEnd, lastOut = end, out
+		next.Plan = f.Plan // which has become another one
 		next.Start = max(end, free)
 		free = next.Start.Add(e.occupies(&next.Cost))
 		next.End = free

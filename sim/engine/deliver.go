@@ -86,7 +86,7 @@ func (e *Engine) deliverNamed(f *flight, unnamed []*life) (chunks int, _ []*life
 			}
 			same++
 		}
-		e.emit(l, at, f.number)
+		e.emit(l, at)
 		if w.Joins && !l.ended && l.seq.Unnamed() {
 			e.unname(l, p.Beat)
 		}
@@ -136,7 +136,7 @@ func (e *Engine) gaps(gap time.Duration, n int) {
 }
 
 // emit delivers one chunk, which reaches the client at instant at.
-func (e *Engine) emit(l *life, at sim.Time, number int64) {
+func (e *Engine) emit(l *life, at sim.Time) {
 	l.Emitted += l.held
 	l.held = 0
 	l.Last = at
@@ -146,12 +146,11 @@ func (e *Engine) emit(l *life, at sim.Time, number int64) {
 		if h := e.hooks(l).FirstOut; h != nil {
 			h(now, &l.Life)
 		}
-	} else if l.lost > 0 && number > l.lost {
-		if h := e.hooks(l).Resumed; h != nil {
+	}
+	if l.lost > 0 && e.done() > l.lost {
+		if h := e.hooks(l).Resumed; h != nil && l.Emitted > 1 {
 			h(now, &l.Life)
 		}
-	}
-	if number > l.lost {
 		l.lost = 0
 	}
 	if h := e.hooks(l).TokenOut; h != nil {

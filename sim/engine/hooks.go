@@ -38,8 +38,7 @@ type Ran struct {
 	Gap     time.Duration // between their tokens and those of the step before
 	Blocks  int           // KV blocks that the plan took which was made as this step ended
 
-	out    sim.Time // once it has ended: when the API processes turn to its chunks
-	number int64    // counts plans from 1
+	out sim.Time // once it has ended: when the API processes turn to its chunks
 }
 
 // Hooks are called as things happen, in the order of virtual time. Any may be nil. They must not change what they are

@@ -9,7 +9,7 @@ import "fmt"
 //   - the scheduler's invariants: budget, seats, blocks
 func (e *Engine) verify(f *flight) {
 	if f.End <= f.Start {
-		e.fail("causality", "step %d starts at %v and ends at %v", f.number, f.Start, f.End)
+		e.fail("causality", "step %d starts at %v and ends at %v", e.done(), f.Start, f.End)
 	}
 	running, waiting := e.c.Scheduler.Load()
 	if running+waiting != e.active {

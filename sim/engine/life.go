@@ -125,7 +125,7 @@ func (e *Engine) retire(l *life) {
 
 // reap frees the slots of retired lives that no plan in flight names any more.
 func (e *Engine) reap() {
-	done := e.planned - int64(e.flying.n)
+	done := e.done()
 	if e.retired[0].after > done {
 		return
 	}

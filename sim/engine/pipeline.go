@@ -54,6 +54,9 @@ func (p *pipeline) leave() *flight {
 	return f
 }
 
+// done returns how many plans are no longer in flight.
+func (e *Engine) done() int64 { return e.planned - int64(e.flying.n) }
+
 // busy reports whether any batch with work is in flight.
 func (p *pipeline) busy() bool {
 	for i := range p.n {

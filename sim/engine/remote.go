@@ -102,7 +102,7 @@ func (e *Engine) Decline(r *workload.Request, done func(workload.Outcome), reaso
 // sampled it, and streams it itself. It is not to be given again when the prompt's KV is there.
 func (e *Engine) Answer(t Ticket, at sim.Time) {
 	t.l.held++
-	e.emit(t.l, at, e.planned)
+	e.emit(t.l, at)
 }
 
 // Greet returns when the front end would be through with a prompt that came in now, and has it do the work.
@@ -238,8 +238,9 @@ func (e *Engine) arrived(a *stray, now sim.Time) {
 	if l.Emitted == 0 { // the first token came along
 		out := e.desk.turn(now)
 		l.held++
+		l.lost = 0 // if it had lost its memory before, no token was missed
 		e.desk.write(out, 1)
-		e.emit(l, out.Add(l.lag), e.planned)
+		e.emit(l, out.Add(l.lag))
 	}
 }
 

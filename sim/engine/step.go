@@ -147,7 +147,7 @@ func (e *Engine) plan(now sim.Time) bool {
 		e.startLoads(p, now)
 	}
 	f := e.flying.enter()
-	f.Plan, f.number = nil, e.planned
+	f.Plan = nil
 	if p.Empty() {
 		return false
 	}
@@ -157,7 +157,7 @@ func (e *Engine) plan(now sim.Time) bool {
 	} else {
 		e.price(&f.Cost, &p.Step, e.shared())
 	}
-	if len(p.Loads) > 0 || p.Moved != (scheduler.Moved{}) {
+	if len(p.Loads)+p.Stored+p.SwappedOut+p.SwappedIn > 0 {
 		e.c.Host.charge(&f.Cost, p)
 	}
 	e.send(f, now)
