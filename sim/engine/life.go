@@ -13,7 +13,6 @@ import (
 type life struct {
 	Life
 	seq    scheduler.Seq
-	tokens []kvcache.Run // backing store of seq.Tokens
 	done   func(workload.Outcome)
 	timer  sim.Timer
 	joined int64         // beats when it went unnamed; -1: plans name it
@@ -42,13 +41,13 @@ func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
 		limit = r.Output
 	}
 	l.want = min(r.Output, limit)
-	if n := len(r.Prompt) + 1; cap(l.tokens) < n {
-		l.tokens = make([]kvcache.Run, 0, n)
-	}
-	l.tokens = append(append(l.tokens, r.Prompt...), kvcache.Run{Label: r.Answer, Len: limit})
 	l.Request, l.done = r, done
 	s := &l.seq
-	s.ID, s.Tokens, s.Prompt, s.MaxTokens = kvcache.SeqID(l.Slot), l.tokens, r.Tokens, limit
+	if n := len(r.Prompt) + 1; cap(s.Tokens) < n {
+		s.Tokens = make([]kvcache.Run, 0, n)
+	}
+	s.Tokens = append(append(s.Tokens, r.Prompt...), kvcache.Run{Label: r.Answer, Len: limit})
+	s.ID, s.Prompt, s.MaxTokens = kvcache.SeqID(l.Slot), r.Tokens, limit
 	s.Priority, s.Class, s.Client = r.Priority, r.Class, r.Client
 	s.Arrival, s.Order = e.kernel.Now(), e.order
 	if e.c.Predict != nil {
@@ -58,7 +57,7 @@ func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
 	return l
 }
 
-// blank returns a life in which nothing has happened, in a slot that is free.
+// blank returns a life in which nothing has happened, in a slot that is free; its sequence has room for tokens.
 func (e *Engine) blank() *life {
 	last := len(e.freeIDs) - 1
 	if last < 0 {
@@ -69,9 +68,9 @@ func (e *Engine) blank() *life {
 	}
 	l := e.lives[e.freeIDs[last]]
 	e.freeIDs = e.freeIDs[:last]
-	slot, tokens := l.Slot, l.tokens[:0]
+	slot, room := l.Slot, l.seq.Tokens[:0]
 	*l = life{}
-	l.Slot, l.Seq, l.tokens, l.joined = slot, &l.seq, tokens, -1
+	l.Slot, l.Seq, l.seq.Tokens, l.joined = slot, &l.seq, room, -1
 	return l
 }
 
