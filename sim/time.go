@@ -14,10 +14,11 @@ const Never Time = math.MaxInt64
 
 // Add returns the instant d after t; it saturates at Never.
 func (t Time) Add(d time.Duration) Time {
-	if d > 0 && t > Never-Time(d) {
+	u := t + Time(d)
+	if u < t && d > 0 { // it has wrapped around
 		return Never
 	}
-	return t + Time(d)
+	return u
 }
 
 // Sub returns the span from u to t.

@@ -4,9 +4,9 @@ package sim
 // at a time. Filing, taking back and handing out cost O(1) an item, and touch no other item. The zero Wheel is ready to
 // use.
 type Wheel[T any] struct {
-	slots []int32   // by tick modulo their number: the newest hook of each; a slot also holds items of later laps
-	hooks []hook[T] // the first is none
-	spare int32     // the newest hook that is free
+	slots *[laps]int32 // by tick modulo their number: the newest hook of each; a slot also holds items of later laps
+	hooks []hook[T]    // the first is none
+	spare int32        // the newest hook that is free
 }
 
 // laps is the number of slots: more than most items wait, so that few are met before their lap.
@@ -44,7 +44,7 @@ func (w *Wheel[T]) Hang(p *Peg[T], item *T, tick int64) {
 // grow makes the wheel, or doubles its hooks.
 func (w *Wheel[T]) grow() {
 	if w.slots == nil {
-		w.slots, w.hooks = make([]int32, laps), make([]hook[T], 1, 64)
+		w.slots, w.hooks = new([laps]int32), make([]hook[T], 1, 64)
 	}
 	old := len(w.hooks)
 	w.hooks = append(w.hooks, make([]hook[T], old)...)
@@ -76,8 +76,7 @@ func (w *Wheel[T]) release(p *Peg[T], at *int32) {
 
 // Any reports whether something may be due at a tick: false is certain.
 func (w *Wheel[T]) Any(tick int64) bool {
-	slot := int(tick & (laps - 1))
-	return slot < len(w.slots) && w.slots[slot] != 0
+	return w.slots != nil && w.slots[tick&(laps-1)] != 0
 }
 
 // Quiet returns for how many ticks from this one on nothing is due, or fewer; it looks at most so far ahead.

@@ -50,17 +50,19 @@ func (e *Engine) stretch(until sim.Time) int {
 func (e *Engine) ahead(until sim.Time) (beat int64, most int) {
 	oldest := e.flying.at(0)
 	head := oldest.Plan
-	if head == nil || len(head.Work) > 0 || len(head.Last) > 0 || e.endings.Any(head.Beat) {
+	if head == nil || head.Members == 0 || len(head.Work) > 0 || len(head.Last) > 0 || e.endings.Any(head.Beat) {
 		return 0, 0
 	}
 	steps := (until-oldest.End)/(oldest.End-oldest.Start) + 1
 	most = e.coaster.Calm(head, &e.beats, e.blocks[:e.endings.Quiet(head.Beat, int(min(steps, stretch)))])
-	for i := range e.flying.n {
+	oldest.Members = head.Members
+	for i := 1; i < e.flying.n && i < most; i++ {
 		f := e.flying.at(i)
-		if p := f.Plan; p == nil || p.Members == 0 || len(p.Work) > 0 || len(p.Last) > 0 {
-			return head.Beat, min(most, i)
+		p := f.Plan
+		if p == nil || p.Members == 0 || len(p.Work) > 0 || len(p.Last) > 0 {
+			return head.Beat, i
 		}
-		f.Members = f.Plan.Members
+		f.Members = p.Members
 	}
 	return head.Beat, most
 }
