@@ -19,47 +19,50 @@ func (e *Engine) deliver(f *flight) (chunks int) {
 	p := f.Plan
 	chunks = p.Members - e.ghosts
 	e.gaps(f.out.Sub(e.lastOut), chunks)
-	unnamed := e.due(p)
+	ending := e.due(p)
 	if len(p.Work) > 0 {
 		var named int
-		named, unnamed = e.deliverNamed(f, unnamed)
+		named, ending = e.deliverNamed(f, ending)
 		chunks += named
 	}
-	for _, l := range unnamed {
-		e.lastUnnamed(l, f)
+	for _, s := range ending {
+		e.lastUnnamed(s, f)
 	}
 	return chunks
 }
 
-// due returns the unnamed lives whose answers end with this plan, in batch order.
-func (e *Engine) due(p *scheduler.Plan) []*life {
-	if p.Members == 0 {
-		return nil
+// due returns the unnamed sequences whose answers end with this plan, in batch order: those that the plan knows of, and those
+// that end sooner than it knows.
+func (e *Engine) due(p *scheduler.Plan) []*scheduler.Seq {
+	ending := p.Last
+	if p.Members > 0 && e.endings.Any(p.Beat) {
+		ending = e.endSooner(p)
 	}
-	e.ending = e.ending[:0]
-	for _, s := range p.Last {
-		if l := e.lives[s.ID]; l.joined >= 0 && s.Rides(p) {
-			e.ending = append(e.ending, l)
-		}
+	if len(ending) > 1 {
+		slices.SortFunc(ending, func(a, b *scheduler.Seq) int { return cmp.Compare(a.Rank, b.Rank) })
 	}
-	if e.endings.Any(p.Beat) {
-		e.ending = e.endings.Due(p.Beat, e.ending)
-	}
-	if len(e.ending) > 1 {
-		slices.SortFunc(e.ending, func(a, b *life) int { return cmp.Compare(a.seq.Rank, b.seq.Rank) })
+	return ending
+}
+
+// endSooner is due where answers may end that are filed under the plan's beat.
+func (e *Engine) endSooner(p *scheduler.Plan) []*scheduler.Seq {
+	e.ending = append(e.ending[:0], p.Last...)
+	e.sooner = e.endings.Due(p.Beat, e.sooner[:0])
+	for _, l := range e.sooner {
+		e.ending = append(e.ending, &l.seq)
 	}
 	return e.ending
 }
 
 // deliverNamed hands out the tokens of the rows of a plan, and those of the unnamed that stand before one of them; it
 // returns the chunks of the rows, and who is left.
-func (e *Engine) deliverNamed(f *flight, unnamed []*life) (chunks int, _ []*life) {
+func (e *Engine) deliverNamed(f *flight, unnamed []*scheduler.Seq) (chunks int, _ []*scheduler.Seq) {
 	p := f.Plan
 	var gap time.Duration
 	same := 0 // consecutive tokens with that gap
 	for i := range p.Work {
 		w := &p.Work[i]
-		for len(unnamed) > 0 && unnamed[0].seq.Rank < w.Seq.Rank {
+		for len(unnamed) > 0 && unnamed[0].Rank < w.Seq.Rank {
 			e.lastUnnamed(unnamed[0], f)
 			unnamed = unnamed[1:]
 		}
@@ -120,9 +123,13 @@ func (e *Engine) catchUp(l *life) {
 	e.endings.Unhang(&l.peg)
 }
 
-// lastUnnamed delivers the last token of an unnamed life, which has been taken from the endings. It is never the first, nor
-// the first after a preemption: with those its row was named.
-func (e *Engine) lastUnnamed(l *life, f *flight) {
+// lastUnnamed delivers the last token of a sequence, unless its client has given up or a row names it after all. It is never
+// the first token, nor the first after a preemption: with those the row was named.
+func (e *Engine) lastUnnamed(s *scheduler.Seq, f *flight) {
+	l := e.lives[s.ID]
+	if l.joined < 0 || !s.Rides(f.Plan) {
+		return
+	}
 	l.joined = -1
 	l.Emitted, l.Last = l.want, f.out.Add(l.lag)
 	e.end(l, l.outcome(l.Last))

@@ -106,7 +106,9 @@ func (e *Engine) drop(l *life) {
 		return
 	}
 	if l.queued {
-		e.forgetLoad(&l.seq)
+		if len(e.loads) > 0 {
+			e.forgetLoad(&l.seq)
+		}
 		e.c.Scheduler.Drop(&l.seq)
 		e.active--
 	}

@@ -60,9 +60,7 @@ func (e *Engine) finishLoads(now sim.Time) {
 
 // forgetLoad makes sure that the load of a sequence that is dropped tells nobody of its end. It goes on on the link.
 func (e *Engine) forgetLoad(s *scheduler.Seq) {
-	if len(e.loads) > 0 {
-		e.loads = slices.DeleteFunc(e.loads, func(a arrival) bool { return a.seq == s })
-	}
+	e.loads = slices.DeleteFunc(e.loads, func(a arrival) bool { return a.seq == s })
 }
 
 // charge adds to a step what moves between GPU and host because of it. What is swapped goes before the step begins, and
