@@ -57,45 +57,58 @@ func (e *Engine) endSooner(p *scheduler.Plan) []*scheduler.Seq {
 // deliverNamed hands out the tokens of the rows of a plan, and those of the unnamed that stand before one of them; it
 // returns the chunks of the rows, and who is left.
 func (e *Engine) deliverNamed(f *flight, unnamed []*scheduler.Seq) (chunks int, _ []*scheduler.Seq) {
-	p := f.Plan
-	var gap time.Duration
-	same := 0 // consecutive tokens with that gap
-	for i := range p.Work {
-		w := &p.Work[i]
+	work := f.Plan.Work
+	for i := range work {
+		w := &work[i]
 		for len(unnamed) > 0 && unnamed[0].Rank < w.Seq.Rank {
 			e.lastUnnamed(unnamed[0], f)
 			unnamed = unnamed[1:]
 		}
-		if !w.Samples {
-			continue
-		}
-		l := e.lives[w.Seq.ID]
-		if l.ended {
-			continue // it ended a step ago; an asynchronous engine learns too late
-		}
-		e.catchUp(l)
-		if l.held += 1 + w.Accepted; !e.desk.due(l) {
-			continue
-		}
-		chunks++
-		if l.Emitted == 0 {
-			l.lag = e.desk.lag(p.Step.Seqs)
-		}
-		at := f.out.Add(l.lag)
-		if l.Emitted > 0 {
-			if g := at.Sub(l.Last); g != gap {
-				e.gaps(gap, same)
-				gap, same = g, 0
-			}
-			same++
-		}
-		e.emit(l, at)
-		if w.Joins && !l.ended && l.seq.Unnamed() {
-			e.unname(l, p.Beat)
+		if w.Samples && e.deliverRow(w, f) {
+			chunks++
 		}
 	}
-	e.gaps(gap, same)
+	e.gapsSoFar()
 	return chunks, unnamed
+}
+
+// deliverRow hands out the tokens of a row, and reports whether they made a chunk.
+func (e *Engine) deliverRow(w *scheduler.Work, f *flight) bool {
+	l := e.lives[w.Seq.ID]
+	if l.ended {
+		return false // it ended a step ago; an asynchronous engine learns too late
+	}
+	if l.joined >= 0 {
+		e.catchUp(l)
+	}
+	if l.held += 1 + w.Accepted; !e.desk.due(l) {
+		return false
+	}
+	if l.Emitted == 0 {
+		l.lag = e.desk.lag(f.Plan.Step.Seqs)
+	} else {
+		e.gapSince(l.Last, f.out.Add(l.lag))
+	}
+	e.emit(l, f.out.Add(l.lag))
+	if w.Joins && !l.ended && w.Seq.Unnamed() {
+		e.unname(l, f.Plan.Beat)
+	}
+	return true
+}
+
+// gapSince counts the gap between two chunks of an answer. Consecutive ones that are equal are reported together.
+func (e *Engine) gapSince(last, at sim.Time) {
+	if g := at.Sub(last); g != e.gap {
+		e.gapsSoFar()
+		e.gap = g
+	}
+	e.same++
+}
+
+// gapsSoFar reports the gaps that have been counted.
+func (e *Engine) gapsSoFar() {
+	e.gaps(e.gap, e.same)
+	e.same = 0
 }
 
 // unname notes that from the next beat on the life gets a token in every beat. If its answer ends before the scheduler knows

@@ -38,6 +38,8 @@ type Engine struct {
 	beat    int64             // newest completed beat of the scheduler's cohort
 	beatOut sim.Time          // when the API processes turned to the chunks of the step that took it
 	endings sim.Wheel[life]   // unnamed lives by the beat in which their answers end by themselves, where that is sooner than the scheduler knows
+	gap     time.Duration     // between two chunks of the answers that got theirs last …
+	same    int               // … so many of them, not reported yet
 	sooner  []*life           // scratch of endSooner
 	ending  []*scheduler.Seq  // scratch of endSooner
 	ghosts  int               // unnamed lives that were given up since the last drain: the batch at the head still counts them
