@@ -1,9 +1,6 @@
 package metrics
 
-import (
-	"github.com/servesim/servesim/sim"
-	"github.com/servesim/servesim/sim/engine"
-)
+import "github.com/servesim/servesim/sim"
 
 // A record is what remains of a completed request. Times are nanoseconds.
 type record struct {
@@ -11,19 +8,6 @@ type record struct {
 	tpot                       float64 // mean time per output token after the first; 0: there is none
 	worst                      int64   // largest gap between its tokens; kept per token only
 	prompt, output             int32
-}
-
-// newRecord sums up a completed life.
-func newRecord(l *engine.Life) record {
-	arrival := l.Request.Arrival
-	r := record{
-		arrival: int64(arrival), ttft: int64(l.First - arrival), e2el: int64(l.Last - arrival),
-		queue: queued(l), prompt: l.Request.Tokens, output: l.Emitted,
-	}
-	if r.output > 1 {
-		r.tpot = float64(r.e2el-r.ttft) / float64(r.output-1)
-	}
-	return r
 }
 
 // chunkLen is the number of records that are allocated together. It is no power of two, so that the columns of a chunk do
@@ -45,15 +29,11 @@ type records struct {
 }
 
 func (rs *records) add(r *record) {
-	if rs.newest == nil || rs.newest.n == chunkLen {
-		rs.newest = new(chunk)
-		rs.chunks = append(rs.chunks, rs.newest)
+	c := rs.newest
+	if c == nil || c.n == chunkLen {
+		c = rs.grow()
 	}
-	rs.newest.add(r)
 	rs.n++
-}
-
-func (c *chunk) add(r *record) {
 	i := c.n
 	c.arrival[i], c.ttft[i], c.e2el[i], c.queue[i] = r.arrival, float64(r.ttft), float64(r.e2el), float64(r.queue)
 	c.n++
@@ -61,6 +41,12 @@ func (c *chunk) add(r *record) {
 		c.tpot[c.tpots] = r.tpot
 		c.tpots++
 	}
+}
+
+func (rs *records) grow() *chunk {
+	rs.newest = new(chunk)
+	rs.chunks = append(rs.chunks, rs.newest)
+	return rs.newest
 }
 
 // latency describes the records and the gaps.
