@@ -37,6 +37,24 @@ func (m *moments) add(values []float64) {
 	}
 }
 
+// addWhole is add for values that are whole numbers: those count in ones, which are the units of one of the powers.
+func (m *moments) addWhole(values []float64) {
+	p := &m.powers[1023+mantissa]
+	sum, squares := p.sum, p.squares
+	for _, x := range values {
+		n := uint64(int64(x))
+		high, low := bits.Mul64(n, n)
+		var carry uint64
+		squares[2], carry = bits.Add64(squares[2], low, 0)
+		squares[1], carry = bits.Add64(squares[1], high, carry)
+		squares[0] += carry
+		sum[1], carry = bits.Add64(sum[1], n, 0)
+		sum[0] += carry
+	}
+	p.sum, p.squares = sum, squares
+	m.count += int64(len(values))
+}
+
 // meanStd returns the mean and the standard deviation of the population (numpy's ddof = 0), √(n·Σx² − (Σx)²) / n, each
 // rounded once.
 func (m *moments) meanStd() (mean, std float64) {

@@ -27,6 +27,7 @@ type Recorder struct {
 	lastAnswer  sim.Time
 
 	records  records
+	crowd    crowd
 	gaps     *gaps
 	tokens   Tokens
 	score    scoreboard
@@ -221,7 +222,7 @@ func (r *Recorder) throughput(rep *Report) Throughput {
 		RequestsPerS: per(float64(r.records.n)), InputTokensPerS: per(in), OutputTokensPerS: per(out),
 		TotalTokensPerS: per(in + out), OutputTokensPerSPerGPU: ratio(per(out), rep.meanGPUs()),
 		OutputTokensPerSPerUser: ratio(1000, rep.Latency.TPOT.Mean),
-		PeakOutputTokensPerS:    busiest(tallies), PeakConcurrentRequests: r.records.crowd(r.origin),
+		PeakOutputTokensPerS:    busiest(tallies), PeakConcurrentRequests: r.crowd.largest(),
 	}
 }
 

@@ -204,8 +204,8 @@ func lost(now sim.Time, l *engine.Life) bool {
 func (w *watch) complete(st *stay, l *engine.Life) {
 	q, r := l.Request, w.r
 	rec := record{
-		arrival: int64(q.Arrival), ttft: int64(l.First - q.Arrival), e2el: int64(l.Last - q.Arrival),
-		queue: int64(max(l.Scheduled-l.Queued, 0)), prompt: q.Tokens, output: l.Emitted,
+		ttft: int64(l.First - q.Arrival), e2el: int64(l.Last - q.Arrival), queue: int64(max(l.Scheduled-l.Queued, 0)),
+		prompt: q.Tokens, output: l.Emitted,
 	}
 	if rec.output > 1 {
 		rec.tpot = float64(rec.e2el-rec.ttft) / float64(rec.output-1)
@@ -220,6 +220,7 @@ func (w *watch) complete(st *stay, l *engine.Life) {
 	if r.perToken {
 		rec.worst = w.poolGaps(l)
 	}
+	r.crowd.add(q.Arrival-r.origin, l.Last-r.origin)
 	r.records.add(&rec)
 	r.tokens.add(&rec)
 	r.score.score(&rec, r.c.slo(q.Class))
