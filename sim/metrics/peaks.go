@@ -63,9 +63,9 @@ type crowd struct {
 
 // add counts a request in, given when it came and went since the first second began.
 func (c *crowd) add(came, went sim.Time) {
-	from, past := max(came, 0)/second, max(went, 0)/second+1
+	from, past := uint64(max(came, 0))/uint64(second), uint64(max(went, 0))/uint64(second)+1
 	c.n++
-	if past >= sim.Time(len(c.changes)) && !c.reach(int64(past)) {
+	if past >= uint64(len(c.changes)) && !c.reach(int64(past)) {
 		c.change(int64(from), 1)
 		c.change(int64(past), -1)
 		return
