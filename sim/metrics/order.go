@@ -7,7 +7,7 @@ import (
 
 const (
 	// bandBits says how wide a band is: so many bits of a value's mantissa, and its exponent, tell its band.
-	bandBits = 10
+	bandBits = 9
 	// octaves are the powers of two, from a nanosecond to three days, that have bands of their own.
 	octaves = 48
 	// few values are sorted as they are.

@@ -21,7 +21,7 @@ const (
 
 // chunkLen is the number of records that are allocated together. It is no power of two, so that the columns of a chunk do
 // not fall on the same places of a cache.
-const chunkLen = 1000
+const chunkLen = 500
 
 // A chunk holds records column by column, as they are read.
 type chunk struct {
