@@ -56,15 +56,21 @@ func (x *Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	recorder := metrics.New(metrics.Config{
 		SLO: s.SLO.targets(), Classes: s.classes(), Clients: len(x.Workload.Clients) > 1 || x.Workload.Trace.Clients(),
 		Warmup: sim.Time(s.Warmup), Open: x.Workload.Open(), PerToken: o.PerToken || s.Workload.Timeout > 0,
-		Percentiles: o.Percentiles, Rows: o.Requests, Several: s.several(), Disaggregation: x.split.told(),
+		Percentiles: o.Percentiles, Rows: o.Requests, Several: s.several(), Disaggregation: x.split.told(), Ended: o.progress(load),
 	})
-	f := fleet{kernel: k, options: &o, recorder: recorder, predict: x.predictor(&o, k.Rand), hooks: o.hooks(recorder, load.Requests())}
+	f := fleet{
+		kernel: k, options: &o, recorder: recorder, predict: x.predictor(&o, k.Rand),
+		hooks: watchBoth(engine.Hooks{Ran: o.Step}, o.Hooks),
+	}
 	if err := f.build(x); err != nil {
 		return nil, err
 	}
 	load.Start(k, f.server(x))
 	if err := x.play(ctx, k, &f); err != nil {
 		return nil, err
+	}
+	if o.Progress != nil {
+		o.Progress(recorder.Ended(), max(load.Requests(), 0))
 	}
 	if err := recorder.Flush(); err != nil {
 		return nil, fmt.Errorf("the rows of requests could not be written: %w", err)
@@ -175,18 +181,11 @@ func (x *Experiment) peak() float64 {
 	return d.BF16
 }
 
-// hooks are those that the options ask for.
-func (o *Options) hooks(recorder *metrics.Recorder, total int) engine.Hooks {
-	mine := engine.Hooks{Ran: o.Step}
-	if o.Progress != nil {
-		const every = 256 // often enough to look alive, seldom enough to cost nothing
-		seen := 0
-		mine.Finished = func(sim.Time, *engine.Life) {
-			if seen++; seen%every == 0 || seen == total {
-				_, ended := recorder.Progress()
-				o.Progress(ended, max(total, 0))
-			}
-		}
+// progress returns what tells of ended requests; nil: nobody listens.
+func (o *Options) progress(load workload.Load) func(ended int) {
+	if o.Progress == nil {
+		return nil
 	}
-	return watchBoth(mine, o.Hooks)
+	total := max(load.Requests(), 0)
+	return func(ended int) { o.Progress(ended, total) }
 }

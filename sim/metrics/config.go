@@ -35,6 +35,8 @@ type Config struct {
 	Rows io.Writer
 	// Disaggregation describes how engines share requests; nil: they do not.
 	Disaggregation *Disaggregation
+	// Ended hears now and then how many requests have ended; nil: nobody asks.
+	Ended func(ended int)
 	// Several says that more than one engine may be watched: rows name the replica, and the report lists them.
 	Several bool
 	// Engine describes the engine that Recorder.Hooks watches.

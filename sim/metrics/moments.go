@@ -37,6 +37,25 @@ func (m *moments) add(values []float64) {
 	}
 }
 
+// addWhole is add for values that are whole numbers: those count in ones, which are the units of one of the powers.
+func (m *moments) addWhole(values []float64) {
+	p := &m.powers[1023+mantissa]
+	sum, above := p.sum[1], p.sum[0] // words by themselves stay in registers
+	low, middle, high := p.squares[2], p.squares[1], p.squares[0]
+	for _, x := range values {
+		n := uint64(int64(x))
+		upper, lower := bits.Mul64(n, n)
+		var carry uint64
+		low, carry = bits.Add64(low, lower, 0)
+		middle, carry = bits.Add64(middle, upper, carry)
+		high += carry
+		sum, carry = bits.Add64(sum, n, 0)
+		above += carry
+	}
+	*p = power{sum: [2]uint64{above, sum}, squares: [3]uint64{high, middle, low}}
+	m.count += int64(len(values))
+}
+
 // meanStd returns the mean and the standard deviation of the population (numpy's ddof = 0), √(n·Σx² − (Σx)²) / n, each
 // rounded once.
 func (m *moments) meanStd() (mean, std float64) {

@@ -7,7 +7,7 @@ import (
 
 const (
 	// bandBits says how wide a band is: so many bits of a value's mantissa, and its exponent, tell its band.
-	bandBits = 10
+	bandBits = 9
 	// octaves are the powers of two, from a nanosecond to three days, that have bands of their own.
 	octaves = 48
 	// few values are sorted as they are.
@@ -22,26 +22,31 @@ type order struct {
 }
 
 // orderOf finds the least and the largest of the values in parts, all ≥ 0, and what their percentiles need. It sorts only
-// the values that share a narrow band with one of them.
+// the values that share a narrow band with one of them, unless there are few.
 func orderOf(parts [][]float64, percentiles []float64) order {
 	n := 0
 	for _, part := range parts {
 		n += len(part)
 	}
+	if n > few {
+		counts := new(bands)
+		for _, part := range parts {
+			counts.add(part)
+		}
+		return counts.order(int64(n), parts, percentiles)
+	}
 	o := order{n: int64(n)}
 	o.want(percentiles)
-	var kept []float64
-	places := o.ranks
-	if n <= few {
-		kept = slices.Concat(parts...)
-	} else {
-		kept, places = keep(parts, o.ranks)
-	}
+	o.pick(slices.Concat(parts...), o.ranks)
+	return o
+}
+
+// pick takes the values of all ranks, given those that they are among and their places once these are sorted.
+func (o *order) pick(kept []float64, places []int64) {
 	slices.Sort(kept)
 	for _, i := range places {
 		o.values = append(o.values, kept[i])
 	}
-	return o
 }
 
 // want lists the ranks of interest.
@@ -71,29 +76,41 @@ func (o *order) percentile(p float64) float64 {
 	return lerp(o.at(i), o.at(i+1), f)
 }
 
-// keep returns the values of all bands in which a rank falls, and where each rank's value will be once they are sorted.
-func keep(parts [][]float64, ranks []int64) (kept []float64, places []int64) {
-	bands := new([octaves << bandBits]uint32) // the number of values in each; then, whether it is kept
-	for _, part := range parts {
-		for _, x := range part {
-			bands[band(x)]++
-		}
+// bands are the numbers of values in each band.
+type bands [octaves << bandBits]uint32
+
+func (b *bands) add(values []float64) {
+	for _, x := range values {
+		b[band(x)]++
 	}
+}
+
+// order is orderOf for the n values that have been counted.
+func (b *bands) order(n int64, parts [][]float64, percentiles []float64) order {
+	o := order{n: n}
+	o.want(percentiles)
+	kept, places := b.keep(parts, o.ranks)
+	o.pick(kept, places)
+	return o
+}
+
+// keep returns the values of all bands in which a rank falls, and where each rank's value will be once they are sorted.
+func (b *bands) keep(parts [][]float64, ranks []int64) (kept []float64, places []int64) {
+	wanted := new([octaves << bandBits]bool)
 	below, skipped := int64(0), int64(0) // values in the bands so far, and those that are not kept
-	for b, count := range bands {
+	for i, count := range b {
 		from := len(places)
 		below += int64(count)
 		for len(places) < len(ranks) && ranks[len(places)] < below {
 			places = append(places, ranks[len(places)]-skipped)
 		}
-		bands[b] = uint32(len(places) - from)
-		if bands[b] == 0 {
+		if wanted[i] = len(places) > from; !wanted[i] {
 			skipped += int64(count)
 		}
 	}
 	for _, part := range parts {
 		for _, x := range part {
-			if bands[band(x)] != 0 {
+			if wanted[band(x)] {
 				kept = append(kept, x)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -88,6 +89,34 @@ func TestMomentsAreRoundedOnce(t *testing.T) {
 			if want, _ := root.Sqrt(root).Float64(); std != want {
 				t.Errorf("%d values, %s: standard deviation %v, want %v", n, name, std, want)
 			}
+		}
+	}
+}
+
+// Records that are digested chunk by chunk are described as their values all at once.
+func TestDigestsLoseNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	percentiles := []float64{99.9}
+	for _, n := range []int{1, chunkLen, chunkLen + 1, 3*chunkLen + 7} {
+		var rs records
+		var all [times][]float64
+		for i := range n {
+			rec := record{ttft: r.Int64N(1e9), e2el: r.Int64N(1e12), queue: int64(i % 3), output: int32(i % 5), tpot: r.Float64() * 1e8}
+			rs.add(&rec)
+			all[ttft] = append(all[ttft], float64(rec.ttft))
+			all[e2el] = append(all[e2el], float64(rec.e2el))
+			all[queue] = append(all[queue], float64(rec.queue))
+			if rec.output > 1 {
+				all[tpot] = append(all[tpot], rec.tpot)
+			}
+		}
+		got := rs.latency(newGaps(), percentiles)
+		want := [times]Stats{}
+		for of, values := range all {
+			want[of] = summarize([][]float64{values}, percentiles)
+		}
+		if have := [times]Stats{ttft: got.TTFT, tpot: got.TPOT, e2el: got.E2EL, queue: got.Queue}; !reflect.DeepEqual(have, want) {
+			t.Errorf("%d records: %+v, want %+v", n, have, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/servesim/servesim/sim"
@@ -52,51 +53,64 @@ func busiest(ys []*tally) int {
 	}
 }
 
-// crowd returns the most completed requests that touch one second, counted from origin. Short requests make it larger
-// than any true concurrency, as in the tool that defines it.
-func (rs *records) crowd(origin sim.Time) int {
-	var changes []int32 // from one second to the next
-	for _, c := range rs.chunks {
-		for i, at := range c.arrival[:c.n] {
-			from, past := touched(at, int64(c.e2el[i]), origin)
-			if past >= int64(len(changes)) {
-				if past > 8*int64(rs.n)+chunkLen {
-					return rs.sparseCrowd(origin)
-				}
-				changes = append(changes, make([]int32, past+1-int64(len(changes)))...)
-			}
-			changes[from]++
-			changes[past]--
-		}
+// A crowd counts the completed requests that touch each second. Short requests make it larger than any true concurrency, as
+// in the tool that defines it.
+type crowd struct {
+	n       int
+	changes []int32         // from one second to the next …
+	far     map[int64]int32 // … and where requests are too few for a number per second
+}
+
+// add counts a request in, given when it came and went since the first second began.
+func (c *crowd) add(came, went sim.Time) {
+	from, past := uint64(max(came, 0))/uint64(second), uint64(max(went, 0))/uint64(second)+1
+	c.n++
+	if past >= uint64(len(c.changes)) && !c.reach(int64(past)) {
+		c.change(int64(from), 1)
+		c.change(int64(past), -1)
+		return
 	}
+	c.changes[from]++
+	c.changes[past]--
+}
+
+// reach makes room for a number per second up to a second, unless those would be many more than requests.
+func (c *crowd) reach(s int64) bool {
+	if s > 8*int64(c.n)+chunkLen {
+		return false
+	}
+	const ahead = 64
+	c.changes = append(c.changes, make([]int32, s+ahead-int64(len(c.changes)))...)
+	return true
+}
+
+// change notes a change, however far away.
+func (c *crowd) change(s int64, by int32) {
+	if s < int64(len(c.changes)) {
+		c.changes[s] += by
+		return
+	}
+	if c.far == nil {
+		c.far = make(map[int64]int32)
+	}
+	c.far[s] += by
+}
+
+// largest returns the most requests that touch one second.
+func (c *crowd) largest() int {
 	best, now := 0, 0
-	for _, c := range changes {
-		now += int(c)
+	far := slices.Sorted(maps.Keys(c.far))
+	for s, change := range c.changes {
+		now += int(change)
+		if len(far) > 0 && far[0] == int64(s) { // it was far away once
+			now += int(c.far[far[0]])
+			far = far[1:]
+		}
+		best = max(best, now)
+	}
+	for _, s := range far {
+		now += int(c.far[s])
 		best = max(best, now)
 	}
 	return best
-}
-
-// sparseCrowd is crowd where requests are too few for a number per second: it goes through their comings and goings.
-func (rs *records) sparseCrowd(origin sim.Time) int {
-	changes := make([]int64, 0, 2*rs.n) // seconds, doubled: who comes counts one more, to stand behind those that go
-	for _, c := range rs.chunks {
-		for i, at := range c.arrival[:c.n] {
-			from, past := touched(at, int64(c.e2el[i]), origin)
-			changes = append(changes, 2*from+1, 2*past)
-		}
-	}
-	slices.Sort(changes)
-	best, now := 0, 0
-	for _, c := range changes {
-		now += int(c&1)*2 - 1
-		best = max(best, now)
-	}
-	return best
-}
-
-// touched returns the first second that a request touches, and the first after it.
-func touched(arrival, e2el int64, origin sim.Time) (from, past int64) {
-	since := arrival - int64(origin)
-	return max(since, 0) / int64(second), max(since+e2el, 0)/int64(second) + 1
 }

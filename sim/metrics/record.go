@@ -1,84 +1,100 @@
 package metrics
 
-import (
-	"github.com/servesim/servesim/sim"
-	"github.com/servesim/servesim/sim/engine"
-)
+import "github.com/servesim/servesim/sim"
 
 // A record is what remains of a completed request. Times are nanoseconds.
 type record struct {
-	arrival, ttft, e2el, queue int64
-	tpot                       float64 // mean time per output token after the first; 0: there is none
-	worst                      int64   // largest gap between its tokens; kept per token only
-	prompt, output             int32
+	ttft, e2el, queue int64
+	tpot              float64 // mean time per output token after the first; 0: there is none
+	worst             int64   // largest gap between its tokens; kept per token only
+	prompt, output    int32
 }
 
-// newRecord sums up a completed life.
-func newRecord(l *engine.Life) record {
-	arrival := l.Request.Arrival
-	r := record{
-		arrival: int64(arrival), ttft: int64(l.First - arrival), e2el: int64(l.Last - arrival),
-		queue: queued(l), prompt: l.Request.Tokens, output: l.Emitted,
-	}
-	if r.output > 1 {
-		r.tpot = float64(r.e2el-r.ttft) / float64(r.output-1)
-	}
-	return r
-}
+// The times of a record that are described by themselves.
+const (
+	ttft = iota
+	tpot
+	e2el
+	queue
+	times
+)
 
 // chunkLen is the number of records that are allocated together. It is no power of two, so that the columns of a chunk do
 // not fall on the same places of a cache.
-const chunkLen = 4000
+const chunkLen = 500
 
 // A chunk holds records column by column, as they are read.
 type chunk struct {
-	arrival                 [chunkLen]int64
-	ttft, tpot, e2el, queue [chunkLen]float64
-	n, tpots                int // lengths of the columns: an answer of a single token has no TPOT
+	columns  [times][chunkLen]float64
+	n, tpots int // lengths of the columns: an answer of a single token has no TPOT
 }
 
-// records grows in chunks, so that nothing is ever copied.
+// column returns the values of one of the times.
+func (c *chunk) column(of int) []float64 {
+	if of == tpot {
+		return c.columns[tpot][:c.tpots]
+	}
+	return c.columns[of][:c.n]
+}
+
+// records grows in chunks, so that nothing is ever copied. A chunk that is full is digested while it is still in the caches.
 type records struct {
-	chunks []*chunk
-	newest *chunk
-	n      int
+	chunks  []*chunk
+	newest  *chunk
+	n       int
+	digests *[times]digest // of all chunks but the newest; nil: there are no others
 }
 
 func (rs *records) add(r *record) {
-	if rs.newest == nil || rs.newest.n == chunkLen {
-		rs.newest = new(chunk)
-		rs.chunks = append(rs.chunks, rs.newest)
+	c := rs.newest
+	if c == nil || c.n == chunkLen {
+		c = rs.grow()
 	}
-	rs.newest.add(r)
 	rs.n++
-}
-
-func (c *chunk) add(r *record) {
 	i := c.n
-	c.arrival[i], c.ttft[i], c.e2el[i], c.queue[i] = r.arrival, float64(r.ttft), float64(r.e2el), float64(r.queue)
+	c.columns[ttft][i], c.columns[e2el][i], c.columns[queue][i] = float64(r.ttft), float64(r.e2el), float64(r.queue)
 	c.n++
 	if r.output > 1 {
-		c.tpot[c.tpots] = r.tpot
+		c.columns[tpot][c.tpots] = r.tpot
 		c.tpots++
 	}
 }
 
+func (rs *records) grow() *chunk {
+	if rs.newest != nil {
+		if rs.digests == nil {
+			rs.digests = new([times]digest)
+		}
+		for of := range rs.digests {
+			rs.digests[of].add(rs.newest.column(of), of != tpot)
+		}
+	}
+	rs.newest = new(chunk)
+	rs.chunks = append(rs.chunks, rs.newest)
+	return rs.newest
+}
+
 // latency describes the records and the gaps.
 func (rs *records) latency(g *gaps, percentiles []float64) Latency {
-	stats := func(column func(c *chunk) []float64) Stats {
-		parts := make([][]float64, len(rs.chunks))
-		for k, c := range rs.chunks {
-			parts[k] = column(c)
-		}
+	return Latency{
+		TTFT: rs.stats(ttft, percentiles), TPOT: rs.stats(tpot, percentiles),
+		E2EL: rs.stats(e2el, percentiles), Queue: rs.stats(queue, percentiles),
+		ITL: g.stats(percentiles), ITLQuantileErrorPct: gapErrorPct,
+	}
+}
+
+// stats describes one of the times.
+func (rs *records) stats(of int, percentiles []float64) Stats {
+	var parts [][]float64
+	for _, c := range rs.chunks {
+		parts = append(parts, c.column(of))
+	}
+	if rs.digests == nil {
 		return summarize(parts, percentiles)
 	}
-	return Latency{
-		TTFT:  stats(func(c *chunk) []float64 { return c.ttft[:c.n] }),
-		TPOT:  stats(func(c *chunk) []float64 { return c.tpot[:c.tpots] }),
-		E2EL:  stats(func(c *chunk) []float64 { return c.e2el[:c.n] }),
-		Queue: stats(func(c *chunk) []float64 { return c.queue[:c.n] }),
-		ITL:   g.stats(percentiles), ITLQuantileErrorPct: gapErrorPct,
-	}
+	d := rs.digests[of]
+	d.add(rs.newest.column(of), of != tpot)
+	return d.stats(parts, percentiles)
 }
 
 // measured reports whether a request that arrives at t counts, given the end of the warm-up.

@@ -20,11 +20,14 @@ type Recorder struct {
 	watches  []*watch
 
 	total, warm Requests             // all requests; those of the warm-up
+	ended       int                  // requests
+	tells       int                  // how many will have ended when Config.Ended hears of it
 	refusals    map[string]Rejection // by kind of reason
 	origin      sim.Time             // first arrival at a server, or the end of the warm-up if that is later
 	lastAnswer  sim.Time
 
 	records  records
+	crowd    crowd
 	gaps     *gaps
 	tokens   Tokens
 	score    scoreboard
@@ -40,7 +43,7 @@ type Recorder struct {
 
 // New returns a recorder that has seen nothing yet.
 func New(c Config) *Recorder {
-	r := &Recorder{c: c, gaps: newGaps(), refusals: map[string]Rejection{}}
+	r := &Recorder{c: c, gaps: newGaps(), refusals: map[string]Rejection{}, tells: tellEvery}
 	r.perToken = c.PerToken || c.Warmup > 0 || c.asked().ITL > 0
 	r.classes, r.clients = newClassBooks(c.Classes), newClientBooks(c.Clients)
 	r.booked = r.classes != nil || r.clients != nil
@@ -63,14 +66,22 @@ func (r *Recorder) Watch(e Engine) engine.Hooks {
 	return w.hooks()
 }
 
-// Progress reports how many requests have come and how many have ended so far.
-func (r *Recorder) Progress() (submitted, ended int) {
-	t := &r.total
-	return t.Submitted, t.Completed + t.Rejected + t.Aborted
+// Ended reports how many requests have ended so far.
+func (r *Recorder) Ended() int { return r.ended }
+
+// tellEvery is how many requests end between two calls of Config.Ended: few enough to look alive, enough to cost nothing.
+const tellEvery = 256
+
+// tell calls Config.Ended, if anybody listens.
+func (r *Recorder) tell() {
+	r.tells += tellEvery
+	if r.c.Ended != nil {
+		r.c.Ended(r.ended)
+	}
 }
 
-// arrive counts a request in and returns its row.
-func (r *Recorder) arrive(now sim.Time, l *engine.Life, w *watch) int {
+// arrive counts a request in.
+func (r *Recorder) arrive(now sim.Time, l *engine.Life, w *watch, st *stay) {
 	if r.total.Submitted == 0 {
 		r.origin = max(now, r.c.Warmup)
 	}
@@ -82,19 +93,17 @@ func (r *Recorder) arrive(now sim.Time, l *engine.Life, w *watch) int {
 	}
 	r.line.until(now)
 	r.line.expect(now.Add(w.e.Ingress))
-	if r.rows == nil {
-		return 0
+	if r.rows != nil {
+		st.row = r.rows.open(l.Request, w.e.Name)
 	}
-	return r.rows.open(l.Request, w.e.Name)
 }
 
 // refusalKinds bounds how many reasons for refusal are told apart.
 const refusalKinds = 64
 
-// finish counts a request out, however it ended.
-func (r *Recorder) finish(l *engine.Life, row int) {
+// drop counts out a request of which nothing is measured.
+func (r *Recorder) drop(l *engine.Life) {
 	o := &l.Outcome
-	r.lastAnswer = max(r.lastAnswer, o.At)
 	r.total.end(o.Status)
 	if !measured(l.Request.Arrival, r.c.Warmup) {
 		r.warm.end(o.Status)
@@ -106,9 +115,6 @@ func (r *Recorder) finish(l *engine.Life, row int) {
 	}
 	if o.Status == workload.Aborted && l.Emitted > 1 && !r.perToken {
 		r.pooled++
-	}
-	if r.rows != nil {
-		r.rows.close(row, l)
 	}
 }
 
@@ -123,16 +129,6 @@ func (r *Recorder) refuse(reason string) {
 		seen.Reason, seen.Example = kind, example
 	}
 	r.refusals[kind] = seen
-}
-
-// complete takes in the record of a request that counts.
-func (r *Recorder) complete(rec record, q *workload.Request) {
-	r.records.add(&rec)
-	r.tokens.add(&rec)
-	r.score.score(&rec, r.c.slo(q.Class))
-	if r.booked {
-		r.completeBooks(&rec, q)
-	}
 }
 
 func (t *Tokens) add(rec *record) {
@@ -226,7 +222,7 @@ func (r *Recorder) throughput(rep *Report) Throughput {
 		RequestsPerS: per(float64(r.records.n)), InputTokensPerS: per(in), OutputTokensPerS: per(out),
 		TotalTokensPerS: per(in + out), OutputTokensPerSPerGPU: ratio(per(out), rep.meanGPUs()),
 		OutputTokensPerSPerUser: ratio(1000, rep.Latency.TPOT.Mean),
-		PeakOutputTokensPerS:    busiest(tallies), PeakConcurrentRequests: r.records.crowd(r.origin),
+		PeakOutputTokensPerS:    busiest(tallies), PeakConcurrentRequests: r.crowd.largest(),
 	}
 }
 

@@ -120,8 +120,8 @@ func pooledGaps(t *testing.T, r *Recorder) {
 	t.Helper()
 	var want int64
 	for _, c := range r.records.chunks {
-		for i := range c.n {
-			want += int64(c.e2el[i] - c.ttft[i])
+		for i, ns := range c.column(e2el) {
+			want += int64(ns - c.column(ttft)[i])
 		}
 	}
 	count := r.tokens.Output - int64(r.records.n)

@@ -11,18 +11,6 @@ type stories struct {
 	preemption, delivery float64
 }
 
-// finish adds a completed request.
-func (s *stories) finish(st *stay, l *engine.Life, w *watch) {
-	if l.Journey != nil {
-		s.addJourney(st, l, w.r.journeys.finish(l, true))
-	} else {
-		s.addTTFT(st, l)
-	}
-	if l.Emitted > 1 {
-		s.addTPOT(st, l, w)
-	}
-}
-
 // addTTFT splits the time to first token. The way in and the way out are the frontend's, the steps that computed the
 // prompt have been charged already, and the rest was spent waiting.
 func (s *stories) addTTFT(st *stay, l *engine.Life) {
@@ -49,15 +37,14 @@ func (s *stories) addTTFT(st *stay, l *engine.Life) {
 func (s *stories) addTPOT(st *stay, l *engine.Life, w *watch) {
 	gaps := float64(l.Emitted - 1)
 	span := int64(l.Last - st.first.at)
-	var d split // field by field: no copies of it
-	for i := range d {
-		d[i] = w.sums[i] - st.first.by[i]
+	now, then := &w.sums, &st.first.by
+	d := split{
+		now[compute] - then[compute], now[weights] - then[weights], now[kvRead] - then[kvRead],
+		now[network] - then[network], now[overhead] - then[overhead], now[interference] - then[interference],
 	}
 	if st.preempted {
 		a := &w.absences[l.Slot]
-		for i := range d {
-			d[i] -= a.gone[i]
-		}
+		d = d.minus(&a.gone)
 		span -= a.span
 		s.preemption += float64(a.span) / gaps
 	}
@@ -67,9 +54,13 @@ func (s *stories) addTPOT(st *stay, l *engine.Life, w *watch) {
 	} else {
 		s.delivery += float64(span-t) / gaps
 	}
-	for i := range d {
-		s.between[i] += scale * float64(d[i]) / gaps
-	}
+	b := &s.between
+	b[compute] += scale * float64(d[compute]) / gaps
+	b[weights] += scale * float64(d[weights]) / gaps
+	b[kvRead] += scale * float64(d[kvRead]) / gaps
+	b[network] += scale * float64(d[network]) / gaps
+	b[overhead] += scale * float64(d[overhead]) / gaps
+	b[interference] += scale * float64(d[interference]) / gaps
 }
 
 // ttft returns the shares of the mean time to first token.

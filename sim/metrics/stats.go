@@ -18,8 +18,42 @@ func summarize(parts [][]float64, percentiles []float64) Stats {
 	if m.count == 0 {
 		return Stats{}
 	}
+	o := orderOf(parts, append(usual(), percentiles...))
+	return m.stats(&o, percentiles)
+}
+
+// A digest is what can be known of values without their order.
+type digest struct {
+	moments moments
+	bands   bands
+}
+
+// add takes in values; whole says that they are whole numbers.
+func (d *digest) add(values []float64, whole bool) {
+	d.bands.add(values)
+	if whole {
+		d.moments.addWhole(values)
+	} else {
+		d.moments.add(values)
+	}
+}
+
+// stats is summarize for values that have been digested.
+func (d *digest) stats(parts [][]float64, percentiles []float64) Stats {
+	m := &d.moments
+	if m.count == 0 {
+		return Stats{}
+	}
+	o := d.bands.order(m.count, parts, append(usual(), percentiles...))
+	return m.stats(&o, percentiles)
+}
+
+// usual returns the percentiles that Stats always has.
+func usual() []float64 { return []float64{50, 90, 95, 99} }
+
+// stats describes values, given their order.
+func (m *moments) stats(o *order, percentiles []float64) Stats {
 	mean, std := m.meanStd()
-	o := orderOf(parts, append([]float64{50, 90, 95, 99}, percentiles...))
 	at := func(p float64) float64 { return o.percentile(p) / nsPerMs }
 	return Stats{
 		Count: m.count, Mean: mean / nsPerMs, Std: std / nsPerMs, Min: o.at(0) / nsPerMs, Max: o.at(o.n-1) / nsPerMs,

@@ -43,24 +43,22 @@ type watch struct {
 	early    engine.Drafted     // drafts verified before the warm-up was over
 }
 
-// hooks are what the engine calls.
+// hooks are what the engine calls. Those that every request and every step pass are function literals, since a method value
+// costs a second call.
 func (w *watch) hooks() engine.Hooks {
 	h := engine.Hooks{
-		Arrived: w.arrived, Admitted: w.admitted, Finished: w.finished,
-		FirstOut: w.firstOut,
 		Gap: func(gap time.Duration, n int) {
 			w.count(n)
 			w.r.gaps.add(gap, n)
 		},
-		Preempted: func(_ sim.Time, l *engine.Life) { w.lose(l) },
-		Resumed:   func(_ sim.Time, l *engine.Life) { w.regain(l) },
-		Planned:   w.planned,
+		Planned: w.planned,
 		Ran: func(r *engine.Ran) {
 			pool := w.pool()
 			w.take(r, pool.Held, share(pool))
 		},
 		Coasted: w.coasted,
 	}
+	w.hearRequests(&h)
 	if w.r.perToken {
 		h.TokenOut = w.token
 		h.Gap = func(_ time.Duration, n int) { w.count(n) }
@@ -105,34 +103,60 @@ func (w *watch) stayOf(s *scheduler.Seq) *stay {
 	return &w.stays[w.slots[s.ID]]
 }
 
-func (w *watch) arrived(now sim.Time, l *engine.Life) {
-	st := w.stay(l)
-	st.arrived, st.row, st.own = now, w.r.arrive(now, l, w), prompting{}
-	st.marks = marks{present: true}
-	if l.Seq != nil {
-		for int(l.Seq.ID) >= len(w.slots) {
-			w.slots = append(w.slots, -1)
+// hearRequests sets the hooks that every request passes.
+func (w *watch) hearRequests(h *engine.Hooks) {
+	h.Arrived = func(now sim.Time, l *engine.Life) {
+		st := w.stay(l)
+		st.arrived, st.own, st.marks = now, prompting{}, marks{present: true}
+		if l.Seq != nil {
+			w.file(l)
 		}
-		w.slots[l.Seq.ID] = l.Slot
+		w.requests++
+		w.census.enter(now)
+		if len(w.late) > 0 {
+			w.settle()
+		}
+		w.r.arrive(now, l, w, st)
 	}
-	w.requests++
-	w.census.enter(now)
-	w.settle()
-}
-
-func (w *watch) admitted(now sim.Time, l *engine.Life) {
-	if st := w.stay(l); st.present && !st.started {
-		st.started = true
-		w.r.line.leave(now, st.arrived.Add(w.e.Ingress))
+	h.Preempted = func(_ sim.Time, l *engine.Life) { w.lose(l) }
+	h.Resumed = func(_ sim.Time, l *engine.Life) { w.regain(l) }
+	h.Admitted = func(now sim.Time, l *engine.Life) {
+		if st := w.stay(l); st.present && !st.started {
+			st.started = true
+			w.r.line.leave(now, st.arrived.Add(w.e.Ingress))
+		}
 	}
-}
-
-func (w *watch) firstOut(now sim.Time, l *engine.Life) {
-	st := w.stay(l)
-	st.emitted = true
-	st.lag = l.First.Sub(now)
-	st.first.by, st.first.at = w.sums, l.First
-	w.count(1)
+	h.FirstOut = func(now sim.Time, l *engine.Life) {
+		st := w.stay(l)
+		st.emitted = true
+		st.lag = l.First.Sub(now)
+		st.first.by, st.first.at = w.sums, l.First
+		w.count(1)
+	}
+	h.Finished = func(now sim.Time, l *engine.Life) {
+		st, r := w.stay(l), w.r
+		if !st.present {
+			return
+		}
+		st.present = false
+		w.census.leave(now, st.arrived)
+		if !st.started {
+			r.line.leave(now, st.arrived.Add(w.e.Ingress))
+		}
+		r.lastAnswer = max(r.lastAnswer, l.Outcome.At)
+		if r.rows != nil {
+			r.rows.close(st.row, l)
+		}
+		if l.Outcome.Status == workload.Completed && measured(l.Request.Arrival, r.c.Warmup) {
+			r.total.Completed++
+			w.complete(st, l)
+		} else {
+			w.drop(now, l)
+		}
+		if r.ended++; r.ended == r.tells {
+			r.tell()
+		}
+	}
 }
 
 // count counts n tokens of the newest step, unless they belong to the warm-up.
@@ -162,25 +186,13 @@ func (w *watch) token(_ sim.Time, l *engine.Life) {
 	s.newest = l.Last
 }
 
-func (w *watch) finished(now sim.Time, l *engine.Life) {
-	st := w.stay(l)
-	if !st.present {
-		return
-	}
-	st.present = false
-	if !st.started {
-		w.r.line.leave(now, st.arrived.Add(w.e.Ingress))
-	}
+// drop counts out a request of which nothing is measured.
+func (w *watch) drop(now sim.Time, l *engine.Life) {
 	if l.Outcome.Status == workload.Aborted && lost(now, l) {
 		w.r.line.giveUp()
 	}
-	w.census.leave(now, st.arrived)
-	w.r.finish(l, st.row)
-	if l.Outcome.Status == workload.Completed && measured(l.Request.Arrival, w.r.c.Warmup) {
-		w.complete(st, l)
-	} else {
-		w.r.journeys.finish(l, false)
-	}
+	w.r.drop(l)
+	w.r.journeys.finish(l, false)
 }
 
 // lost reports whether an aborted request owes it to the queue: it waited there for longer than it was served, if at all.
@@ -190,13 +202,39 @@ func lost(now sim.Time, l *engine.Life) bool {
 
 // complete measures a request that has all its tokens.
 func (w *watch) complete(st *stay, l *engine.Life) {
-	rec := newRecord(l)
-	if w.r.perToken {
-		for _, g := range w.spoken[l.Slot].gaps {
-			w.r.gaps.add(time.Duration(g), 1)
-			rec.worst = max(rec.worst, g)
-		}
+	q, r := l.Request, w.r
+	rec := record{
+		ttft: int64(l.First - q.Arrival), e2el: int64(l.Last - q.Arrival), queue: int64(max(l.Scheduled-l.Queued, 0)),
+		prompt: q.Tokens, output: l.Emitted,
 	}
-	w.r.complete(rec, l.Request)
-	w.r.stories.finish(st, l, w)
+	if rec.output > 1 {
+		rec.tpot = float64(rec.e2el-rec.ttft) / float64(rec.output-1)
+		r.stories.addTPOT(st, l, w)
+	}
+	if j := l.Journey; j != nil {
+		rec.queue = queuedTwice(l, j)
+		r.stories.addJourney(st, l, r.journeys.finish(l, true))
+	} else {
+		r.stories.addTTFT(st, l)
+	}
+	if r.perToken {
+		rec.worst = w.poolGaps(l)
+	}
+	r.crowd.add(q.Arrival-r.origin, l.Last-r.origin)
+	r.records.add(&rec)
+	r.tokens.add(&rec)
+	r.score.score(&rec, r.c.slo(q.Class))
+	if r.booked {
+		r.finishBooks(l)
+		r.completeBooks(&rec, q)
+	}
+}
+
+// poolGaps pools the gaps between the tokens of a request, and returns the largest.
+func (w *watch) poolGaps(l *engine.Life) (worst int64) {
+	for _, g := range w.spoken[l.Slot].gaps {
+		w.r.gaps.add(time.Duration(g), 1)
+		worst = max(worst, g)
+	}
+	return worst
 }
