@@ -79,6 +79,8 @@ type Cache interface {
 	Release(id SeqID)
 	// Usage reads only.
 	Usage() Usage
+	// Available reads only: the blocks that can be taken now, free or cached.
+	Available() int
 	// Counters reads only.
 	Counters() Counters
 	// BlockSize is the tokens in a block.
@@ -96,9 +98,9 @@ type Slider interface {
 // Steady is a Cache that many decodes at once can grow in: their blocks are taken when they are due, by number alone,
 // and each sequence is told of its own when it is next touched.
 type Steady interface {
-	// Leave changes the cache as Release does, for a sequence that will not come back: its private content need not be
-	// found again. The blocks are overwritten in the same order.
-	Leave(id SeqID)
+	// Leave changes the cache as Settle and then Release do, for a sequence that will not come back: its private content
+	// need not be found again. The blocks are overwritten in the same order. One that has settled leaves with no tokens.
+	Leave(id SeqID, tokens, known int)
 	// Plain reads only. It reports whether id will grow by tokens that are private to it and by nothing else, so that
 	// nobody can see whether it has grown yet.
 	Plain(id SeqID) bool

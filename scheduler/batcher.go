@@ -307,15 +307,25 @@ func (b *batcher) ran(w *Work) {
 
 // Drop takes out a sequence, whatever its state.
 func (b *batcher) Drop(s *Seq) {
-	switch s.State {
-	case Running:
-		if s.unnamed {
-			b.part(s)
-		} else {
-			b.cohort.leave(s)
-		}
+	switch {
+	case s.State != Running:
+		b.forget(s)
+		return
+	case s.unnamed:
 		b.running.remove(s)
+		b.part(s)
+		b.leaver.Leave(s.ID, int(s.Computed), s.content())
+	default:
+		b.running.remove(s)
+		b.cohort.leave(s)
 		b.leave(s)
+	}
+	s.State = Gone
+}
+
+// forget drops a sequence that does not run.
+func (b *batcher) forget(s *Seq) {
+	switch s.State {
 	case Waiting, Preempted, Loading, Loaded:
 		if !b.waiting.remove(s) {
 			b.skipped.remove(s)
@@ -334,7 +344,7 @@ func (b *batcher) Drop(s *Seq) {
 // leave gives back the memory of a sequence that will not come back.
 func (b *batcher) leave(s *Seq) {
 	if b.leaver != nil {
-		b.leaver.Leave(s.ID)
+		b.leaver.Leave(s.ID, 0, 0)
 	} else {
 		b.cache.Release(s.ID)
 	}

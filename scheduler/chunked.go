@@ -72,7 +72,7 @@ func (c *chunked) let(p *Plan, s *Seq) bool {
 	}
 	spare := c.keep()
 	if n < rest && c.limits.SchedulerReserveFullISL {
-		if c.cache.Need(hit, int(min(known, c.maxLen)))+spare > c.cache.Usage().Available() {
+		if c.cache.Need(hit, int(min(known, c.maxLen)))+spare > c.cache.Available() {
 			return false
 		}
 	}

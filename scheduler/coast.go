@@ -21,7 +21,7 @@ func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	}
 	blocks = blocks[:c.same(len(blocks))]
 	c.foresee(blocks)
-	if free := b.cache.Usage().Available(); c.size*(len(blocks)/len(c.phase)+1) > free {
+	if free := b.cache.Available(); c.size*(len(blocks)/len(c.phase)+1) > free {
 		blocks = blocks[:fitting(blocks, free)]
 	}
 	*step = hardware.Step{}

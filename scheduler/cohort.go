@@ -126,7 +126,7 @@ func (b *batcher) fits(blocks int) bool {
 		left -= want
 		blocks += b.blocks(s.Computed+want) - b.blocks(s.Computed)
 	}
-	return blocks <= b.cache.Usage().Available()
+	return blocks <= b.cache.Available()
 }
 
 // blocks returns the blocks that hold so many tokens.
@@ -235,8 +235,8 @@ func (c *cohort) discount(s *Seq) {
 	c.phase[s.slot]--
 }
 
-// part takes out of the cohort a member, or one that is gone: its state is its own again, the cache hears of its growth,
-// and the beats in flight name it.
+// part takes out of the cohort a member, or one that is gone: its state is its own again, and the beats in flight name it.
+// The cache has yet to hear of its growth.
 func (b *batcher) part(s *Seq) {
 	c := &b.cohort
 	if s.peg.Hung() {
@@ -253,8 +253,16 @@ func (b *batcher) part(s *Seq) {
 	s.unnamed = false
 	s.Computed += int32(newest - s.joined)
 	s.Out += int32(landed - s.joined)
-	c.steady.Settle(s.ID, int(s.Computed), int(s.Computed-s.Pending)) // what is pending has no content yet
 }
+
+// single makes a member of the cohort, or one that is gone, a sequence like those that were never in it.
+func (b *batcher) single(s *Seq) {
+	b.part(s)
+	b.cohort.steady.Settle(s.ID, int(s.Computed), s.content())
+}
+
+// content returns how many of the computed tokens of s have content. What is pending has none yet.
+func (s *Seq) content() int { return int(s.Computed - s.Pending) }
 
 // callBack names s, which is about to leave the cohort, in the beats in flight that give it so many tokens.
 func (b *batcher) callBack(s *Seq, tokens int32) {
@@ -287,7 +295,7 @@ func (b *batcher) disband() {
 	}
 	for _, s := range b.running.list() {
 		if s.unnamed {
-			b.part(s)
+			b.single(s)
 			b.resume(s)
 		}
 	}

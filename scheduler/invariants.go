@@ -108,7 +108,7 @@ func (b *batcher) checkReservation() error {
 	if !b.reserve.total() {
 		return nil
 	}
-	if owed, have := b.owed(), b.cache.Usage().Available(); owed > have {
+	if owed, have := b.owed(), b.cache.Available(); owed > have {
 		return fmt.Errorf("scheduler: reservation: %d blocks are reserved for the running, %d are available", owed, have)
 	}
 	if n := b.counters.Preemptions; n > 0 {

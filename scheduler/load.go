@@ -12,7 +12,7 @@ var _ Loader = (*chunked)(nil)
 // memory that others will need before they decode: they hold blocks, and would wait for each other for ever.
 func (c *chunked) load(p *Plan, s *Seq, hit kvcache.Hit, more, far int32) bool {
 	known, have := s.Known(), int32(hit.Tokens)+more
-	spare, available := c.keep(), c.cache.Usage().Available()
+	spare, available := c.keep(), c.cache.Available()
 	if c.limits.SchedulerReserveFullISL && c.cache.Need(hit, int(min(known, c.maxLen)))+spare > available {
 		return false
 	}
@@ -87,7 +87,7 @@ func (c *chunked) board(p *Plan, s *Seq) bool {
 	if c.limits.SchedulerReserveFullISL {
 		need = c.lacks(s)
 	}
-	if need+c.keep() > c.cache.Usage().Available() || !c.cache.Grow(s.ID, int(tokens), int(known)) {
+	if need+c.keep() > c.cache.Available() || !c.cache.Grow(s.ID, int(tokens), int(known)) {
 		return false
 	}
 	s.State, s.fill = Running, s.owes(known)

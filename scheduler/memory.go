@@ -35,7 +35,7 @@ func (b *batcher) extend(p *Plan) {
 }
 
 // tight reports whether a policy that wants a free block at hand for every decode has none.
-func (b *batcher) tight() bool { return b.touch && b.cache.Usage().Available() == 0 }
+func (b *batcher) tight() bool { return b.touch && b.cache.Available() == 0 }
 
 // room takes the memory for n more tokens of s, and reports whether there was enough.
 func (b *batcher) room(s *Seq, n int32) bool {

@@ -96,7 +96,7 @@ func (b *batcher) reserved(p *Plan, d door) {
 // and `spare` blocks more. A sequence that has the engine for itself need not reserve anything.
 func (b *batcher) book(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
 	ahead := b.outlook(s, 1)
-	if b.running.n > 0 && b.cache.Need(hit, int(ahead))+b.reserve.aside+spare > b.cache.Usage().Available() {
+	if b.running.n > 0 && b.cache.Need(hit, int(ahead))+b.reserve.aside+spare > b.cache.Available() {
 		return false
 	}
 	if !b.seat(p, s, hit, n, 0) {
