@@ -21,6 +21,7 @@ type batcher struct {
 	threshold int32 // most tokens of one sequence in a step
 	maxLen    int32 // most tokens of one sequence
 	blockSize int32
+	inverse   uint64 // of it; see filled
 	stages    int32  // of the pipeline
 	async     bool   // a plan is made before the outputs of the one before are known
 	touch     bool   // a decode wants a free block at hand, even when its last one has room (vLLM V0)
@@ -66,6 +67,7 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 		stages: int32(l.PipelineStages), async: l.AsyncScheduling, window: l.Window,
 		spec: newSpeculation(l.Speculation),
 	}
+	b.inverse = 1<<63/uint64(b.blockSize) + 1
 	b.slider, _ = c.(kvcache.Slider)
 	if b.tier, _ = c.(kvcache.Tier); b.tier != nil {
 		b.known[0], b.known[1] = b.tier.Copied()

@@ -17,13 +17,12 @@ import (
 // again and the simple loop decides. Whoever gets a token from a plan joins at its end.
 type cohort struct {
 	size     int
-	beat     int64 // plans that it took part in
-	landed   int64 // beats that are done
-	contexts int64 // Σ Computed of the members
-	begins   int   // the place in phase of those whose next token begins a block
-	phase    []int // members by (beat - Computed) mod block size: who fills a block when
-	oldest   *Plan // of the beats in flight, the first of a list; nil: there is none
-	newest   *Plan // and its end
+	beat     int64  // plans that it took part in
+	landed   int64  // beats that are done
+	contexts int64  // Σ Computed of the members
+	phases   phases // who begins a block when
+	oldest   *Plan  // of the beats in flight, the first of a list; nil: there is none
+	newest   *Plan  // and its end
 
 	steady kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
 	last   sim.Wheel[Seq] // members by the beat that gives them the last token they may have
@@ -51,7 +50,7 @@ func (b *batcher) muster() {
 		return
 	}
 	b.cohort.steady = steady
-	b.cohort.phase = make([]int, b.blockSize)
+	b.cohort.phases = newPhases(int(b.blockSize))
 }
 
 // alone reports whether all who run are members, and there are some.
@@ -64,7 +63,7 @@ func (b *batcher) advance(p *Plan) bool {
 	if c.steady == nil {
 		return false
 	}
-	if c.size == 0 || !b.fits(c.phase[c.begins]) || !b.ride(p) {
+	if c.size == 0 || !b.fits(c.phases.next()) || !b.ride(p) {
 		b.disband()
 		return false
 	}
@@ -82,7 +81,7 @@ func (b *batcher) advance(p *Plan) bool {
 // ride plans a beat: every member computes a token. It does nothing and returns false if budget or memory are too short.
 func (b *batcher) ride(p *Plan) bool {
 	c := &b.cohort
-	if c.size > int(b.capacity) || !c.steady.Take(c.phase[c.begins]) {
+	if c.size > int(b.capacity) || !c.steady.Take(c.phases.next()) {
 		return false
 	}
 	p.take(c.size, c.contexts+int64(c.size))
@@ -90,7 +89,7 @@ func (b *batcher) ride(p *Plan) bool {
 	b.budget -= int32(c.size)
 	c.beat++
 	c.contexts += int64(c.size)
-	c.turn()
+	c.phases.turn(1)
 	if c.last.Any(c.beat) {
 		c.release(p)
 	}
@@ -129,11 +128,6 @@ func (b *batcher) fits(blocks int) bool {
 	return blocks <= b.cache.Available()
 }
 
-// blocks returns the blocks that hold so many tokens.
-func (b *batcher) blocks(tokens int32) int {
-	return int(uint32(tokens+b.blockSize-1) / uint32(b.blockSize))
-}
-
 // enlist ends a plan: who gets a token from it will decode in the next and joins the cohort; the rest of the running are
 // loose.
 func (b *batcher) enlist(p *Plan) {
@@ -147,7 +141,7 @@ func (b *batcher) enlist(p *Plan) {
 		w := &p.Work[i]
 		if s := w.Seq; w.Samples && int64(s.Computed) <= s.lastPast() && c.steady.Plain(s.ID) {
 			w.Joins = true
-			c.join(s)
+			c.join(s, s.Computed-b.floor(s.Computed))
 			joins++
 		}
 	}
@@ -172,16 +166,16 @@ func (b *batcher) unbind(p *Plan) {
 	}
 }
 
-// join makes s a member.
-func (c *cohort) join(s *Seq) {
-	s.unnamed, s.joined, s.slot = true, c.beat, c.slot(s.Computed)
+// join makes s a member, whose last block has so many tokens.
+func (c *cohort) join(s *Seq, tokens int32) {
+	s.unnamed, s.joined, s.slot = true, c.beat, c.phases.slot(tokens)
 	s.final = c.beat + 1 + s.lastPast() - int64(s.Computed)
 	if c.size == 0 || s.final < c.until {
 		c.until = s.final
 	}
 	c.size++
 	c.contexts += int64(s.Computed)
-	c.phase[s.slot]++
+	c.phases.add(s.slot, 1)
 	c.rank = max(c.rank, s.Rank)
 	c.last.Hang(&s.peg, s, s.final)
 }
@@ -189,17 +183,6 @@ func (c *cohort) join(s *Seq) {
 // lastPast returns the tokens that are computed when the sequence computes the one before its last: the row on top of
 // them yields the last token that it may have.
 func (s *Seq) lastPast() int64 { return int64(s.Prompt) + int64(s.MaxTokens) - 2 }
-
-// slot returns the place in phase of a member that has so many tokens now. That of those whose next token begins a block
-// is c.begins.
-func (c *cohort) slot(computed int32) int32 {
-	size := len(c.phase)
-	i := c.begins - int(uint32(computed)%uint32(size))
-	if i < 0 {
-		i += size
-	}
-	return int32(i)
-}
 
 // take makes a blank plan, or one that is a beat and nothing else, a beat in which so many members read so many tokens.
 func (p *Plan) take(size int, read int64) {
@@ -210,13 +193,6 @@ func (p *Plan) take(size int, read int64) {
 // sumBeat sums up the rows of a beat in which so many members read so many tokens. All other sums of such a step are zero.
 func sumBeat(s *hardware.Step, size int, read int64) {
 	s.Tokens, s.Seqs, s.Decodes, s.Sampled, s.KVRead = size, size, size, size, read
-}
-
-// turn moves on to those who begin a block in the next beat.
-func (c *cohort) turn() {
-	if c.begins++; c.begins == len(c.phase) {
-		c.begins = 0
-	}
 }
 
 // release lets go of those to whom p, the newest beat, gives the last token that they may have: they are members no longer.
@@ -232,7 +208,7 @@ func (c *cohort) release(p *Plan) {
 func (c *cohort) discount(s *Seq) {
 	c.size--
 	c.contexts -= int64(s.Computed) + c.beat - s.joined
-	c.phase[s.slot]--
+	c.phases.add(s.slot, -1)
 }
 
 // part takes out of the cohort a member, or one that is gone: its state is its own again, and the beats in flight name it.

@@ -72,14 +72,6 @@ func (b *batcher) settle(s *Seq, tokens, next int32) {
 	}
 }
 
-// nextFull returns the known tokens at which another block fills.
-func (b *batcher) nextFull(known int32) int32 { return b.floor(known) + b.blockSize }
-
-// floor returns so many tokens less those in a block that they do not fill. Numbers without a sign are divided faster.
-func (b *batcher) floor(tokens int32) int32 {
-	return tokens - int32(uint32(tokens)%uint32(b.blockSize))
-}
-
 // makeRoom preempts until the i-th running sequence has room for n more tokens, or has itself been preempted. It
 // returns where the sequence stands now.
 func (b *batcher) makeRoom(p *Plan, i int, n int32) (int, bool) {
