@@ -89,6 +89,8 @@ type Cache interface {
 
 // Slider is a Cache some of whose layers see only a window of keys, and so need fewer blocks than the sequence has.
 type Slider interface {
+	// Slides reads only. It reports whether any layer has a window: if none has, there is never anything to take back.
+	Slides() bool
 	// Slide changes the cache: it takes back the blocks of id that lie wholly outside the windows of the tokens
 	// still to be computed, from position `computed` on. It returns the number of computed tokens at which there
 	// will be more to take back.

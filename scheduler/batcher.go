@@ -68,7 +68,9 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 		spec: newSpeculation(l.Speculation),
 	}
 	b.inverse = 1<<63/uint64(b.blockSize) + 1
-	b.slider, _ = c.(kvcache.Slider)
+	if w, ok := c.(kvcache.Slider); ok && w.Slides() {
+		b.slider = w
+	}
 	if b.tier, _ = c.(kvcache.Tier); b.tier != nil {
 		b.known[0], b.known[1] = b.tier.Copied()
 	}
@@ -212,30 +214,45 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 	past := s.Computed
 	s.Computed = past + n
 	s.InFlight += n
-	b.spend(n)
 	w := p.row()
 	w.Seq, w.Tokens, w.Past, w.Joins = s, n, past, false
 	w.Decode = past >= s.fill
 	w.Samples = past+n >= s.Prompt+s.Out+s.Pending
+	if w.Decode || s.Preemptions > 0 || b.charger != nil || b.spec.on {
+		b.account(p, w)
+		return
+	}
+	b.budget -= n
+	if w.Samples {
+		b.expect(s)
+	}
+	p.Step.AddChunk(int(n), int(past), w.Samples, b.window)
+}
+
+// account is the rest of place for a row that is not just a chunk of a prompt.
+func (b *batcher) account(p *Plan, w *Work) {
+	s := w.Seq
+	b.spend(w.Tokens)
 	if b.spec.on {
 		b.speculate(w)
 	}
 	if w.Samples {
-		s.turn = b.plans + b.stages
-		if b.async {
-			s.Pending++
-		}
+		b.expect(s)
 	}
 	if b.charger != nil {
 		b.charger.Charge(w)
 	}
-	if w.Decode || b.spec.on {
-		b.addTo(&p.Step, w)
-	} else {
-		p.Step.AddChunk(int(n), int(past), w.Samples, b.window)
-	}
+	b.addTo(&p.Step, w)
 	if s.Preemptions > 0 && !w.Decode {
-		b.counters.RecomputedTokens += int64(n)
+		b.counters.RecomputedTokens += int64(w.Tokens)
+	}
+}
+
+// expect notes that an output token of s is on its way.
+func (b *batcher) expect(s *Seq) {
+	s.turn = b.plans + b.stages
+	if b.async {
+		s.Pending++
 	}
 }
 
@@ -309,25 +326,23 @@ func (b *batcher) ran(w *Work) {
 
 // Drop takes out a sequence, whatever its state.
 func (b *batcher) Drop(s *Seq) {
-	switch {
-	case s.State != Running:
+	if !s.unnamed {
 		b.forget(s)
 		return
-	case s.unnamed:
-		b.running.remove(s)
-		b.part(s)
-		b.leaver.Leave(s.ID, int(s.Computed), s.content())
-	default:
-		b.running.remove(s)
-		b.cohort.leave(s)
-		b.leave(s)
 	}
+	b.running.remove(s)
+	b.part(s)
+	b.leaver.Leave(s.ID, int(s.Computed), s.content())
 	s.State = Gone
 }
 
-// forget drops a sequence that does not run.
+// forget is Drop for a sequence that does not go unnamed.
 func (b *batcher) forget(s *Seq) {
 	switch s.State {
+	case Running:
+		b.cohort.leave(s)
+		b.running.remove(s)
+		b.leave(s)
 	case Waiting, Preempted, Loading, Loaded:
 		if !b.waiting.remove(s) {
 			b.skipped.remove(s)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 
 	"github.com/servesim/servesim/hardware"
@@ -46,7 +47,7 @@ func (s *Seq) Rides(p *Plan) bool {
 // muster makes a cohort possible, for a policy and a cache that allow one.
 func (b *batcher) muster() {
 	steady, ok := b.cache.(kvcache.Steady)
-	if !ok || b.limits.Named || b.spec.on || b.stages > 1 || b.window.Keys > 0 {
+	if !ok || b.limits.Named || b.spec.on || b.stages > 1 || b.window.Keys > 0 || b.slider != nil {
 		return
 	}
 	b.cohort.steady = steady
@@ -150,9 +151,15 @@ func (b *batcher) enlist(p *Plan) {
 	}
 }
 
-// unbind works out who is loose after a plan. Where all of its rows have joined a beat and nobody was loose, nobody is.
+// unbind works out who is loose after a plan, and how long those just decode who have come with it. Where all of its rows
+// have joined a beat and nobody was loose, nobody is.
 func (b *batcher) unbind(p *Plan) {
 	c := &b.cohort
+	for _, s := range p.Admitted {
+		if !s.unnamed {
+			b.settle(s, s.Computed, math.MaxInt32)
+		}
+	}
 	arrived := p.Admitted
 	if p.Members == 0 {
 		c.loose, arrived = c.loose[:0], b.running.list()

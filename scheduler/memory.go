@@ -206,26 +206,34 @@ func (b *batcher) next() *queue {
 func (b *batcher) seat(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
 	known := s.Known()
 	tokens := b.lookahead(int32(hit.Tokens) + n)
-	claim := kvcache.Claim{Tokens: int(b.claim(s, tokens)), Known: int(min(tokens, known)), Spare: spare}
+	claim := kvcache.Claim{Tokens: int(tokens), Known: int(min(tokens, known)), Spare: spare}
+	if b.grip != chunkOnly {
+		claim.Tokens = int(max(tokens, b.whole(s)))
+	}
 	if !b.cache.Admit(s.ID, s.Tokens, hit, claim) {
 		return false
 	}
 	s.State = Running
 	s.Computed, s.fill = int32(hit.Tokens), known
 	if s.Preemptions == 0 {
-		s.Hit = int32(hit.Tokens)
-		b.counters.PrefixQueries += int64(hit.Queried)
-		b.counters.PrefixHits += int64(hit.Tokens)
-		if b.tier != nil {
-			b.counters.HostQueries += int64(hit.Queried - hit.Tokens)
-		}
+		b.found(s, hit)
 	}
-	next := int32(math.MaxInt32)
-	if b.slider != nil {
-		next = b.slide(s)
+	if b.cohort.steady != nil {
+		s.full = math.MaxInt32 // it joins, or is settled, when the plan is complete
+	} else {
+		b.settle(s, tokens, b.slide(s))
 	}
-	b.settle(s, tokens, next)
 	b.place(p, s, n)
 	p.Admitted = append(p.Admitted, s)
 	return true
+}
+
+// found counts what the prefix cache had of a sequence at its first admission.
+func (b *batcher) found(s *Seq, hit kvcache.Hit) {
+	s.Hit = int32(hit.Tokens)
+	b.counters.PrefixQueries += int64(hit.Queried)
+	b.counters.PrefixHits += int64(hit.Tokens)
+	if b.tier != nil {
+		b.counters.HostQueries += int64(hit.Queried - hit.Tokens)
+	}
 }

@@ -34,14 +34,6 @@ const (
 	wholeAnswer             // all that it may ever have, in one piece
 )
 
-// claim returns the tokens that a sequence takes memory for when its first `tokens` are about to be computed.
-func (b *batcher) claim(s *Seq, tokens int32) int32 {
-	if b.grip == chunkOnly {
-		return tokens
-	}
-	return max(tokens, b.whole(s))
-}
-
 // whole returns all the tokens that s takes memory for at once.
 func (b *batcher) whole(s *Seq) int32 {
 	if b.grip == wholePrompt {
