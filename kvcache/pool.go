@@ -154,7 +154,14 @@ func (p *Pool) Admit(id SeqID, prompt Prompt, h Hit, c Claim) bool {
 	if h.Idle+fresh+c.Spare > p.Available() {
 		return false
 	}
-	s := p.open(id, prompt, hit)
+	s := p.open(id)
+	s.prompt = prompt
+	if p.config.PrefixCaching {
+		s.shared, s.named = p.floor(prompt.shared()), p.floor(prompt.Tokens())
+	}
+	// Who finds its private blocks again tells them apart, as it will not need all of them: the last one is always
+	// computed anew.
+	s.apart = hit > s.shared || !p.simple
 	if hit > 0 {
 		p.adopt(s, hit)
 	}
@@ -197,14 +204,18 @@ func (p *Pool) Take(blocks int) bool {
 }
 
 // Settle changes the cache. It implements [Steady]. It panics if too few blocks have been taken.
-func (p *Pool) Settle(id SeqID, tokens, known int) { p.settle(p.sequence(id), tokens, known) }
+func (p *Pool) Settle(id SeqID, tokens, known int) {
+	s := p.sequence(id)
+	p.fill(s, p.grown(s, tokens), min(tokens, known))
+}
 
-func (p *Pool) settle(s *sequence, tokens, known int) {
+// grown gives a sequence of what has been taken as many blocks as hold its tokens, and returns their number.
+func (p *Pool) grown(s *sequence, tokens int) int {
 	want := p.ceil(tokens)
 	if p.taken -= max(want-s.blocks(), 0); p.taken < 0 {
 		panic("kvcache: a sequence grew by more blocks than were taken")
 	}
-	p.fill(s, want, min(tokens, known))
+	return want
 }
 
 // Release changes the cache. It implements [Cache]. A sequence without memory is left alone.
@@ -217,7 +228,7 @@ func (p *Pool) Release(id SeqID) {
 // Leave changes the cache. It implements [Steady]. A sequence without memory is left alone.
 func (p *Pool) Leave(id SeqID, tokens, known int) {
 	if s := p.holder(id); s != nil {
-		p.settle(s, tokens, known)
+		p.fill(s, p.grown(s, tokens), min(tokens, known))
 		p.close(s, true)
 	}
 }
