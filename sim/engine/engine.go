@@ -43,6 +43,7 @@ type Engine struct {
 	planned int64             // plans made so far
 	active  int               // requests in the scheduler
 	order   int64             // of submission
+	fits    int               // the most tokens of one sequence that the pool is known to have room for
 
 	lockstep hardware.LockstepModel // the cost model, if it can price ranks that step together
 	loader   scheduler.Loader       // nil: the scheduler knows no loads
@@ -128,10 +129,21 @@ func (e *Engine) refuse(l *life) string {
 		return fmt.Sprintf("longer than max_model_len: prompt %d + max_tokens %d exceed max_model_len %d", prompt, l.seq.MaxTokens, limit)
 	}
 	// The last output token is never fed back, so it needs no room.
-	if need := e.need(int(prompt) + int(l.want) - 1); e.c.Blocks > 0 && need > e.c.Blocks {
-		return fmt.Sprintf("larger than the KV cache: it grows to %d KV blocks, the cache has %d", need, e.c.Blocks)
+	if tokens := int(prompt) + int(l.want) - 1; tokens > e.fits {
+		if r := e.tooBig(tokens); r != "" {
+			return r
+		}
 	}
 	return e.c.Scheduler.Refuse(&l.seq)
+}
+
+// tooBig says why the pool can never hold so many tokens, or "" and remembers that it can: fewer never need more blocks.
+func (e *Engine) tooBig(tokens int) string {
+	if need := e.need(tokens); e.c.Blocks > 0 && need > e.c.Blocks {
+		return fmt.Sprintf("larger than the KV cache: it grows to %d KV blocks, the cache has %d", need, e.c.Blocks)
+	}
+	e.fits = tokens
+	return ""
 }
 
 // need returns the KV blocks that a sequence of so many tokens may hold at once.
