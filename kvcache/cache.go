@@ -79,6 +79,8 @@ type Cache interface {
 	Release(id SeqID)
 	// Usage reads only.
 	Usage() Usage
+	// Available reads only: the blocks that can be taken now, free or cached.
+	Available() int
 	// Counters reads only.
 	Counters() Counters
 	// BlockSize is the tokens in a block.
@@ -87,6 +89,8 @@ type Cache interface {
 
 // Slider is a Cache some of whose layers see only a window of keys, and so need fewer blocks than the sequence has.
 type Slider interface {
+	// Slides reads only. It reports whether any layer has a window: if none has, there is never anything to take back.
+	Slides() bool
 	// Slide changes the cache: it takes back the blocks of id that lie wholly outside the windows of the tokens
 	// still to be computed, from position `computed` on. It returns the number of computed tokens at which there
 	// will be more to take back.
@@ -96,9 +100,9 @@ type Slider interface {
 // Steady is a Cache that many decodes at once can grow in: their blocks are taken when they are due, by number alone,
 // and each sequence is told of its own when it is next touched.
 type Steady interface {
-	// Leave changes the cache as Release does, for a sequence that will not come back: its private content need not be
-	// found again. The blocks are overwritten in the same order.
-	Leave(id SeqID)
+	// Leave changes the cache as Settle and then Release do, for a sequence that will not come back: its private content
+	// need not be found again. The blocks are overwritten in the same order. One that has settled leaves with no tokens.
+	Leave(id SeqID, tokens, known int)
 	// Plain reads only. It reports whether id will grow by tokens that are private to it and by nothing else, so that
 	// nobody can see whether it has grown yet.
 	Plain(id SeqID) bool

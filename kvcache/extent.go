@@ -19,13 +19,19 @@ const nowhere = ^uint64(0)
 
 // bury puts n private blocks that nobody will come back for at the end of the ring.
 func (p *Pool) bury(n int) {
-	if last := &p.blocks[p.blocks[0].prev]; last.key.hash == nowhere {
-		last.more += int32(n)
-		return
+	b := p.blocks[0].prev
+	if p.blocks[b].key.hash != nowhere {
+		b = p.dig()
 	}
+	p.blocks[b].more += int32(n)
+}
+
+// dig puts an entry for private blocks that nobody will come back for at the end of the ring, still without any block.
+func (p *Pool) dig() int32 {
 	b := p.name()
-	p.blocks[b] = block{key: key{hash: nowhere}, more: int32(n - 1)}
+	p.blocks[b] = block{key: key{hash: nowhere}, more: -1}
 	p.link(b, 0)
+	return b
 }
 
 // stray puts the n private blocks of a sequence that may come back for them at the end of the ring, as an extent.

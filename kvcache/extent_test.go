@@ -137,7 +137,7 @@ func TestWhatNobodyComesBackForIsOneEntry(t *testing.T) {
 	admit(t, p, 1, words("B:48"))
 	admit(t, p, 2, words("C:64 D:20"))
 	for _, id := range []SeqID{1, 2, 0} { // of the last one the shared blocks come behind the private ones
-		p.Leave(id)
+		p.Leave(id, 0, 0)
 		check(t, p)
 	}
 	want := "8 blank, 12 cached, 0 held of 20 blocks of 16 tokens\ncached  (10+0) 1:2+\n"
@@ -145,7 +145,7 @@ func TestWhatNobodyComesBackForIsOneEntry(t *testing.T) {
 		t.Errorf("all gone:\n%swant\n%s", got, want)
 	}
 	admit(t, p, 0, words("E:32"))
-	p.Leave(0)
+	p.Leave(0, 0, 0)
 	check(t, p)
 	want = "6 blank, 14 cached, 0 held of 20 blocks of 16 tokens\ncached  (10+0) 1:2+ (2+0)\n"
 	if got := p.Describe(); got != want {
@@ -164,18 +164,29 @@ func TestWhatNobodyComesBackForIsOneEntry(t *testing.T) {
 	}
 }
 
+// grow takes in both pools the blocks by which a sequence grows, or in none.
+func grow(pools [2]*Pool, from, to int) bool {
+	n := pools[0].ceil(to) - pools[0].ceil(from)
+	return pools[0].Take(n) && pools[1].Take(n)
+}
+
 // Whether a sequence that never comes back is released or leaves for good cannot be seen from outside.
 func TestLeavingForGoodLooksLikeARelease(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := Config{Blocks: rapid.IntRange(4, 20).Draw(t, "blocks"), BlockSize: 4, PrefixCaching: true}
 		pools := [2]*Pool{New(config), New(config)}
-		live := map[SeqID]bool{}
+		live := map[SeqID]int{} // tokens that fit
 		for n := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if len(live) > 0 && rapid.Bool().Draw(t, "end one") {
 				ids := slices.Sorted(maps.Keys(live))
 				id := ids[rapid.IntRange(0, len(ids)-1).Draw(t, "which")]
+				tokens := live[id]
+				if grown := tokens + rapid.IntRange(0, 9).Draw(t, "grown by"); pools[0].Plain(id) && grow(pools, tokens, grown) {
+					tokens = grown
+					pools[0].Settle(id, tokens, tokens-1)
+				}
 				pools[0].Release(id)
-				pools[1].Leave(id)
+				pools[1].Leave(id, tokens, tokens-1)
 				delete(live, id)
 			} else {
 				p := Prompt{
@@ -183,6 +194,7 @@ func TestLeavingForGoodLooksLikeARelease(t *testing.T) {
 					{Label: Private | uint64(n), Len: int32(rapid.IntRange(1, 20).Draw(t, "private"))},
 				}
 				tokens := p.Tokens()
+				p = append(p, Run{Label: Private | uint64(n) | 1<<32, Len: 9})
 				var admitted [2]bool
 				for i, pool := range pools {
 					h := pool.Match(p, tokens)
@@ -192,7 +204,7 @@ func TestLeavingForGoodLooksLikeARelease(t *testing.T) {
 					t.Fatalf("admitted: %v", admitted)
 				}
 				if admitted[0] {
-					live[SeqID(n)] = true
+					live[SeqID(n)] = tokens
 				}
 			}
 			if a, b := pools[0].Usage(), pools[1].Usage(); a != b || pools[0].Counters() != pools[1].Counters() {

@@ -151,10 +151,17 @@ func (p *Pool) Need(h Hit, tokens int) int {
 func (p *Pool) Admit(id SeqID, prompt Prompt, h Hit, c Claim) bool {
 	hit, want := p.floor(h.Tokens), p.ceil(c.Tokens)
 	fresh := max(want-hit, 0) * len(p.groups)
-	if h.Idle+fresh+c.Spare > p.available() {
+	if h.Idle+fresh+c.Spare > p.Available() {
 		return false
 	}
-	s := p.open(id, prompt, hit)
+	s := p.open(id)
+	s.prompt = prompt
+	if p.config.PrefixCaching {
+		s.shared, s.named = p.floor(prompt.shared()), p.floor(prompt.Tokens())
+	}
+	// Who finds its private blocks again tells them apart, as it will not need all of them: the last one is always
+	// computed anew.
+	s.apart = hit > s.shared || !p.simple
 	if hit > 0 {
 		p.adopt(s, hit)
 	}
@@ -168,7 +175,7 @@ func (p *Pool) Grow(id SeqID, tokens, known int) bool {
 	s := p.sequence(id)
 	want := p.ceil(tokens)
 	if fresh := (want - s.blocks()) * len(p.groups); fresh > 0 {
-		if fresh > p.available() {
+		if fresh > p.Available() {
 			return false
 		}
 		p.overwrite(fresh)
@@ -188,7 +195,7 @@ func (p *Pool) Plain(id SeqID) bool {
 
 // Take changes the cache, or nothing at all. It implements [Steady].
 func (p *Pool) Take(blocks int) bool {
-	if blocks > p.available() {
+	if blocks > p.Available() {
 		return false
 	}
 	p.overwrite(blocks)
@@ -199,11 +206,16 @@ func (p *Pool) Take(blocks int) bool {
 // Settle changes the cache. It implements [Steady]. It panics if too few blocks have been taken.
 func (p *Pool) Settle(id SeqID, tokens, known int) {
 	s := p.sequence(id)
+	p.fill(s, p.grown(s, tokens), min(tokens, known))
+}
+
+// grown gives a sequence of what has been taken as many blocks as hold its tokens, and returns their number.
+func (p *Pool) grown(s *sequence, tokens int) int {
 	want := p.ceil(tokens)
 	if p.taken -= max(want-s.blocks(), 0); p.taken < 0 {
-		panic(fmt.Sprintf("kvcache: Settle: sequence %d grew by more blocks than were taken", id))
+		panic("kvcache: a sequence grew by more blocks than were taken")
 	}
-	p.fill(s, want, min(tokens, known))
+	return want
 }
 
 // Release changes the cache. It implements [Cache]. A sequence without memory is left alone.
@@ -214,8 +226,9 @@ func (p *Pool) Release(id SeqID) {
 }
 
 // Leave changes the cache. It implements [Steady]. A sequence without memory is left alone.
-func (p *Pool) Leave(id SeqID) {
+func (p *Pool) Leave(id SeqID, tokens, known int) {
 	if s := p.holder(id); s != nil {
+		p.fill(s, p.grown(s, tokens), min(tokens, known))
 		p.close(s, true)
 	}
 }
@@ -223,8 +236,11 @@ func (p *Pool) Leave(id SeqID) {
 // Usage reads only. It implements [Cache].
 func (p *Pool) Usage() Usage {
 	total := p.config.Blocks
-	return Usage{Free: p.blanks, Cached: p.cached, Held: total - p.available(), Total: total}
+	return Usage{Free: p.blanks, Cached: p.cached, Held: total - p.Available(), Total: total}
 }
+
+// Available reads only. It implements [Cache].
+func (p *Pool) Available() int { return p.blanks + p.cached }
 
 // Again reads only. It returns how many blocks the sequences would hold in addition if none were shared: the holders of each
 // block beyond its first.
@@ -235,8 +251,6 @@ func (p *Pool) Counters() Counters { return Counters{Evicted: p.evicted} }
 
 // BlockSize implements [Cache].
 func (p *Pool) BlockSize() int { return p.size }
-
-func (p *Pool) available() int { return p.blanks + p.cached }
 
 // floor returns the blocks that so many tokens fill. A product takes a fraction of the time of a division: the inverse of
 // the size in units of 2⁻⁶³, rounded up, errs by less than one block in 2³¹ for half a word of tokens.

@@ -29,9 +29,8 @@ func (p *Pool) holder(id SeqID) *sequence {
 	return nil
 }
 
-// open makes a place for a new sequence that will adopt so many blocks. One that finds its private blocks again tells
-// them apart, as it will not need all of them: the last one is always computed anew.
-func (p *Pool) open(id SeqID, prompt Prompt, hit int) *sequence {
+// open makes a place for a new sequence.
+func (p *Pool) open(id SeqID) *sequence {
 	if int(id) >= len(p.sequences) {
 		p.seat(id)
 	}
@@ -39,18 +38,16 @@ func (p *Pool) open(id SeqID, prompt Prompt, hit int) *sequence {
 	if s.live {
 		panic(twice(id))
 	}
-	s.live, s.prompt = true, prompt
-	if p.config.PrefixCaching {
-		s.shared, s.named = p.floor(prompt.shared()), p.floor(prompt.Tokens())
-	}
-	s.apart = hit > s.shared || !p.simple
+	s.live = true
 	return s
 }
 
 // seat makes room for sequences up to that ID.
 func (p *Pool) seat(id SeqID) {
-	for int(id) >= len(p.sequences) {
-		p.sequences = append(p.sequences, sequence{tables: make([]table, len(p.groups))})
+	old := len(p.sequences)
+	p.sequences = append(p.sequences, make([]sequence, int(id)+1-old)...)
+	for i := range p.sequences[old:] {
+		p.sequences[old+i].tables = make([]table, len(p.groups))
 	}
 }
 

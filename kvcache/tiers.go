@@ -168,6 +168,9 @@ func (t *Tiered) Release(id SeqID) { t.pool.Release(id) }
 // Usage reads only. It implements [Cache] and speaks of the pool.
 func (t *Tiered) Usage() Usage { return t.pool.Usage() }
 
+// Available reads only. It implements [Cache] and speaks of the pool.
+func (t *Tiered) Available() int { return t.pool.Available() }
+
 // Again reads only. It speaks of the pool, as [Pool.Again] does.
 func (t *Tiered) Again() int { return t.pool.Again() }
 

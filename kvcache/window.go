@@ -7,6 +7,16 @@ import "math"
 // is hit only where it serves every group: a full group needs all its blocks up to there, a window group the last
 // ceil((W-1)/size) before it.
 
+// Slides reads only. It implements [Slider].
+func (p *Pool) Slides() bool {
+	for i := range p.groups {
+		if p.groups[i].window > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Slide changes the cache. It implements [Slider].
 func (p *Pool) Slide(id SeqID, computed int) (next int) {
 	next = math.MaxInt

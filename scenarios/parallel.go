@@ -65,6 +65,9 @@ func (r *ranked) Usage() (sum kvcache.Usage) {
 	return sum
 }
 
+// Available is of all pools together.
+func (r *ranked) Available() int { return r.Usage().Available() }
+
 // Match is what the rank that knows most of the prompt has of it.
 func (r *ranked) Match(p kvcache.Prompt, tokens int) (best kvcache.Hit) {
 	for _, pool := range r.pools {

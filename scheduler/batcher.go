@@ -21,6 +21,7 @@ type batcher struct {
 	threshold int32 // most tokens of one sequence in a step
 	maxLen    int32 // most tokens of one sequence
 	blockSize int32
+	inverse   uint64 // of it; see filled
 	stages    int32  // of the pipeline
 	async     bool   // a plan is made before the outputs of the one before are known
 	touch     bool   // a decode wants a free block at hand, even when its last one has room (vLLM V0)
@@ -66,7 +67,10 @@ func newBatcher(l Limits, c kvcache.Cache) batcher {
 		stages: int32(l.PipelineStages), async: l.AsyncScheduling, window: l.Window,
 		spec: newSpeculation(l.Speculation),
 	}
-	b.slider, _ = c.(kvcache.Slider)
+	b.inverse = 1<<63/uint64(b.blockSize) + 1
+	if w, ok := c.(kvcache.Slider); ok && w.Slides() {
+		b.slider = w
+	}
 	if b.tier, _ = c.(kvcache.Tier); b.tier != nil {
 		b.known[0], b.known[1] = b.tier.Copied()
 	}
@@ -210,30 +214,45 @@ func (b *batcher) place(p *Plan, s *Seq, n int32) {
 	past := s.Computed
 	s.Computed = past + n
 	s.InFlight += n
-	b.spend(n)
 	w := p.row()
 	w.Seq, w.Tokens, w.Past, w.Joins = s, n, past, false
 	w.Decode = past >= s.fill
 	w.Samples = past+n >= s.Prompt+s.Out+s.Pending
+	if w.Decode || s.Preemptions > 0 || b.charger != nil || b.spec.on {
+		b.account(p, w)
+		return
+	}
+	b.budget -= n
+	if w.Samples {
+		b.expect(s)
+	}
+	p.Step.AddChunk(int(n), int(past), w.Samples, b.window)
+}
+
+// account is the rest of place for a row that is not just a chunk of a prompt.
+func (b *batcher) account(p *Plan, w *Work) {
+	s := w.Seq
+	b.spend(w.Tokens)
 	if b.spec.on {
 		b.speculate(w)
 	}
 	if w.Samples {
-		s.turn = b.plans + b.stages
-		if b.async {
-			s.Pending++
-		}
+		b.expect(s)
 	}
 	if b.charger != nil {
 		b.charger.Charge(w)
 	}
-	if w.Decode || b.spec.on {
-		b.addTo(&p.Step, w)
-	} else {
-		p.Step.AddChunk(int(n), int(past), w.Samples, b.window)
-	}
+	b.addTo(&p.Step, w)
 	if s.Preemptions > 0 && !w.Decode {
-		b.counters.RecomputedTokens += int64(n)
+		b.counters.RecomputedTokens += int64(w.Tokens)
+	}
+}
+
+// expect notes that an output token of s is on its way.
+func (b *batcher) expect(s *Seq) {
+	s.turn = b.plans + b.stages
+	if b.async {
+		s.Pending++
 	}
 }
 
@@ -307,13 +326,21 @@ func (b *batcher) ran(w *Work) {
 
 // Drop takes out a sequence, whatever its state.
 func (b *batcher) Drop(s *Seq) {
+	if !s.unnamed {
+		b.forget(s)
+		return
+	}
+	b.running.remove(s)
+	b.part(s)
+	b.leaver.Leave(s.ID, int(s.Computed), s.content())
+	s.State = Gone
+}
+
+// forget is Drop for a sequence that does not go unnamed.
+func (b *batcher) forget(s *Seq) {
 	switch s.State {
 	case Running:
-		if s.unnamed {
-			b.part(s)
-		} else {
-			b.cohort.leave(s)
-		}
+		b.cohort.leave(s)
 		b.running.remove(s)
 		b.leave(s)
 	case Waiting, Preempted, Loading, Loaded:
@@ -334,7 +361,7 @@ func (b *batcher) Drop(s *Seq) {
 // leave gives back the memory of a sequence that will not come back.
 func (b *batcher) leave(s *Seq) {
 	if b.leaver != nil {
-		b.leaver.Leave(s.ID)
+		b.leaver.Leave(s.ID, 0, 0)
 	} else {
 		b.cache.Release(s.ID)
 	}

@@ -61,8 +61,8 @@ func (c *chunked) let(p *Plan, s *Seq) bool {
 		hit = c.dropLast(s, hit)
 	}
 	if c.tier != nil {
-		if more, far := c.tier.Below(s.Tokens, int(known), hit); more > 0 {
-			return c.load(p, s, hit, int32(more), int32(far))
+		if lower, begun := c.below(p, s, hit); lower {
+			return begun
 		}
 	}
 	rest := known - int32(hit.Tokens)
@@ -71,12 +71,15 @@ func (c *chunked) let(p *Plan, s *Seq) bool {
 		return false
 	}
 	spare := c.keep()
-	if n < rest && c.limits.SchedulerReserveFullISL {
-		if c.cache.Need(hit, int(min(known, c.maxLen)))+spare > c.cache.Usage().Available() {
-			return false
-		}
+	if n < rest && c.limits.SchedulerReserveFullISL && !c.fitsWhole(s, hit, spare) {
+		return false
 	}
 	return c.seat(p, s, hit, n, spare)
+}
+
+// fitsWhole reports whether the pool has room for all that s knows, and `spare` blocks.
+func (c *chunked) fitsWhole(s *Seq, hit kvcache.Hit, spare int) bool {
+	return c.cache.Need(hit, int(min(s.Known(), c.maxLen)))+spare <= c.cache.Available()
 }
 
 // chunk returns how many of n tokens the next step may compute of a waiting sequence; false: it may not begin.

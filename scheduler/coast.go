@@ -20,22 +20,14 @@ func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 		return 0
 	}
 	blocks = blocks[:c.same(len(blocks))]
-	c.foresee(blocks)
-	if free := b.cache.Usage().Available(); c.size*(len(blocks)/len(c.phase)+1) > free {
+	c.phases.foresee(blocks)
+	// In a round, and in what is left of one, nobody begins more than one block.
+	if free, round := b.cache.Available(), c.phases.size; c.size*(len(blocks)+round) > free*round {
 		blocks = blocks[:fitting(blocks, free)]
 	}
 	*step = hardware.Step{}
 	sumBeat(step, c.size, c.contexts+int64(c.size))
 	return len(blocks)
-}
-
-// foresee fills in the blocks that each of the next beats begins.
-func (c *cohort) foresee(blocks []int) {
-	first := c.phase[c.begins:]
-	for len(blocks) > 0 {
-		blocks = blocks[copy(blocks, first):]
-		first = c.phase
-	}
 }
 
 // fitting returns how many of the beats that begin such blocks fit, one after the other.
@@ -69,10 +61,12 @@ func (b *batcher) Coast(n int) {
 	c := &b.cohort
 	size, read := c.size, c.contexts+int64(c.size)
 	before, depth := c.beat, int(c.beat-c.landed)
-	c.steady.Take(c.glide(n))
+	c.beat += int64(n)
+	c.contexts += int64(n) * int64(size)
+	c.steady.Take(c.phases.pass(n, size))
 	b.plans += int32(n)
 	c.landed += int64(n)
-	c.rotate(n % depth)
+	c.rotate(int(uint32(n) % uint32(depth)))
 	beat := c.landed
 	for p := c.oldest; p != nil; p = p.next {
 		if beat++; beat > before {
@@ -93,17 +87,4 @@ func (c *cohort) rotate(n int) {
 		c.oldest, c.newest = p.next, p
 		p.next = nil
 	}
-}
-
-// glide counts n beats that all present members take part in, and returns the blocks that they begin.
-func (c *cohort) glide(n int) (blocks int) {
-	c.beat += int64(n)
-	c.contexts += int64(n) * int64(c.size)
-	turns, rest := n/len(c.phase), n%len(c.phase)
-	blocks = turns * c.size // every member begins one in every turn
-	for range rest {
-		blocks += c.phase[c.begins]
-		c.turn()
-	}
-	return blocks
 }

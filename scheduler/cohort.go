@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 
 	"github.com/servesim/servesim/hardware"
@@ -17,13 +18,12 @@ import (
 // again and the simple loop decides. Whoever gets a token from a plan joins at its end.
 type cohort struct {
 	size     int
-	beat     int64 // plans that it took part in
-	landed   int64 // beats that are done
-	contexts int64 // Σ Computed of the members
-	begins   int   // the place in phase of those whose next token begins a block
-	phase    []int // members by (beat - Computed) mod block size: who fills a block when
-	oldest   *Plan // of the beats in flight, the first of a list; nil: there is none
-	newest   *Plan // and its end
+	beat     int64  // plans that it took part in
+	landed   int64  // beats that are done
+	contexts int64  // Σ Computed of the members
+	phases   phases // who begins a block when
+	oldest   *Plan  // of the beats in flight, the first of a list; nil: there is none
+	newest   *Plan  // and its end
 
 	steady kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
 	last   sim.Wheel[Seq] // members by the beat that gives them the last token they may have
@@ -47,11 +47,11 @@ func (s *Seq) Rides(p *Plan) bool {
 // muster makes a cohort possible, for a policy and a cache that allow one.
 func (b *batcher) muster() {
 	steady, ok := b.cache.(kvcache.Steady)
-	if !ok || b.limits.Named || b.spec.on || b.stages > 1 || b.window.Keys > 0 {
+	if !ok || b.limits.Named || b.spec.on || b.stages > 1 || b.window.Keys > 0 || b.slider != nil {
 		return
 	}
 	b.cohort.steady = steady
-	b.cohort.phase = make([]int, b.blockSize)
+	b.cohort.phases = newPhases(int(b.blockSize))
 }
 
 // alone reports whether all who run are members, and there are some.
@@ -64,7 +64,7 @@ func (b *batcher) advance(p *Plan) bool {
 	if c.steady == nil {
 		return false
 	}
-	if c.size == 0 || !b.fits(c.phase[c.begins]) || !b.ride(p) {
+	if c.size == 0 || !b.fits(c.phases.next()) || !b.ride(p) {
 		b.disband()
 		return false
 	}
@@ -82,7 +82,7 @@ func (b *batcher) advance(p *Plan) bool {
 // ride plans a beat: every member computes a token. It does nothing and returns false if budget or memory are too short.
 func (b *batcher) ride(p *Plan) bool {
 	c := &b.cohort
-	if c.size > int(b.capacity) || !c.steady.Take(c.phase[c.begins]) {
+	if c.size > int(b.capacity) || !c.steady.Take(c.phases.next()) {
 		return false
 	}
 	p.take(c.size, c.contexts+int64(c.size))
@@ -90,7 +90,7 @@ func (b *batcher) ride(p *Plan) bool {
 	b.budget -= int32(c.size)
 	c.beat++
 	c.contexts += int64(c.size)
-	c.turn()
+	c.phases.turn(1)
 	if c.last.Any(c.beat) {
 		c.release(p)
 	}
@@ -126,12 +126,7 @@ func (b *batcher) fits(blocks int) bool {
 		left -= want
 		blocks += b.blocks(s.Computed+want) - b.blocks(s.Computed)
 	}
-	return blocks <= b.cache.Usage().Available()
-}
-
-// blocks returns the blocks that hold so many tokens.
-func (b *batcher) blocks(tokens int32) int {
-	return int(uint32(tokens+b.blockSize-1) / uint32(b.blockSize))
+	return blocks <= b.cache.Available()
 }
 
 // enlist ends a plan: who gets a token from it will decode in the next and joins the cohort; the rest of the running are
@@ -147,7 +142,7 @@ func (b *batcher) enlist(p *Plan) {
 		w := &p.Work[i]
 		if s := w.Seq; w.Samples && int64(s.Computed) <= s.lastPast() && c.steady.Plain(s.ID) {
 			w.Joins = true
-			c.join(s)
+			c.join(s, s.Computed-b.floor(s.Computed))
 			joins++
 		}
 	}
@@ -156,9 +151,15 @@ func (b *batcher) enlist(p *Plan) {
 	}
 }
 
-// unbind works out who is loose after a plan. Where all of its rows have joined a beat and nobody was loose, nobody is.
+// unbind works out who is loose after a plan, and how long those just decode who have come with it. Where all of its rows
+// have joined a beat and nobody was loose, nobody is.
 func (b *batcher) unbind(p *Plan) {
 	c := &b.cohort
+	for _, s := range p.Admitted {
+		if !s.unnamed {
+			b.settle(s, s.Computed, math.MaxInt32)
+		}
+	}
 	arrived := p.Admitted
 	if p.Members == 0 {
 		c.loose, arrived = c.loose[:0], b.running.list()
@@ -172,16 +173,16 @@ func (b *batcher) unbind(p *Plan) {
 	}
 }
 
-// join makes s a member.
-func (c *cohort) join(s *Seq) {
-	s.unnamed, s.joined, s.slot = true, c.beat, c.slot(s.Computed)
+// join makes s a member, whose last block has so many tokens.
+func (c *cohort) join(s *Seq, tokens int32) {
+	s.unnamed, s.joined, s.slot = true, c.beat, c.phases.slot(tokens)
 	s.final = c.beat + 1 + s.lastPast() - int64(s.Computed)
 	if c.size == 0 || s.final < c.until {
 		c.until = s.final
 	}
 	c.size++
 	c.contexts += int64(s.Computed)
-	c.phase[s.slot]++
+	c.phases.add(s.slot, 1)
 	c.rank = max(c.rank, s.Rank)
 	c.last.Hang(&s.peg, s, s.final)
 }
@@ -189,17 +190,6 @@ func (c *cohort) join(s *Seq) {
 // lastPast returns the tokens that are computed when the sequence computes the one before its last: the row on top of
 // them yields the last token that it may have.
 func (s *Seq) lastPast() int64 { return int64(s.Prompt) + int64(s.MaxTokens) - 2 }
-
-// slot returns the place in phase of a member that has so many tokens now. That of those whose next token begins a block
-// is c.begins.
-func (c *cohort) slot(computed int32) int32 {
-	size := len(c.phase)
-	i := c.begins - int(uint32(computed)%uint32(size))
-	if i < 0 {
-		i += size
-	}
-	return int32(i)
-}
 
 // take makes a blank plan, or one that is a beat and nothing else, a beat in which so many members read so many tokens.
 func (p *Plan) take(size int, read int64) {
@@ -210,13 +200,6 @@ func (p *Plan) take(size int, read int64) {
 // sumBeat sums up the rows of a beat in which so many members read so many tokens. All other sums of such a step are zero.
 func sumBeat(s *hardware.Step, size int, read int64) {
 	s.Tokens, s.Seqs, s.Decodes, s.Sampled, s.KVRead = size, size, size, size, read
-}
-
-// turn moves on to those who begin a block in the next beat.
-func (c *cohort) turn() {
-	if c.begins++; c.begins == len(c.phase) {
-		c.begins = 0
-	}
 }
 
 // release lets go of those to whom p, the newest beat, gives the last token that they may have: they are members no longer.
@@ -232,11 +215,11 @@ func (c *cohort) release(p *Plan) {
 func (c *cohort) discount(s *Seq) {
 	c.size--
 	c.contexts -= int64(s.Computed) + c.beat - s.joined
-	c.phase[s.slot]--
+	c.phases.add(s.slot, -1)
 }
 
-// part takes out of the cohort a member, or one that is gone: its state is its own again, the cache hears of its growth,
-// and the beats in flight name it.
+// part takes out of the cohort a member, or one that is gone: its state is its own again, and the beats in flight name it.
+// The cache has yet to hear of its growth.
 func (b *batcher) part(s *Seq) {
 	c := &b.cohort
 	if s.peg.Hung() {
@@ -253,8 +236,16 @@ func (b *batcher) part(s *Seq) {
 	s.unnamed = false
 	s.Computed += int32(newest - s.joined)
 	s.Out += int32(landed - s.joined)
-	c.steady.Settle(s.ID, int(s.Computed), int(s.Computed-s.Pending)) // what is pending has no content yet
 }
+
+// single makes a member of the cohort, or one that is gone, a sequence like those that were never in it.
+func (b *batcher) single(s *Seq) {
+	b.part(s)
+	b.cohort.steady.Settle(s.ID, int(s.Computed), s.content())
+}
+
+// content returns how many of the computed tokens of s have content. What is pending has none yet.
+func (s *Seq) content() int { return int(s.Computed - s.Pending) }
 
 // callBack names s, which is about to leave the cohort, in the beats in flight that give it so many tokens.
 func (b *batcher) callBack(s *Seq, tokens int32) {
@@ -287,7 +278,7 @@ func (b *batcher) disband() {
 	}
 	for _, s := range b.running.list() {
 		if s.unnamed {
-			b.part(s)
+			b.single(s)
 			b.resume(s)
 		}
 	}

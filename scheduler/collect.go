@@ -52,7 +52,7 @@ func (t *static) preferred(n int) (size int) {
 // A longer prompt makes every row longer.
 func (t *static) candidates() (full bool) {
 	pad := int32(t.batch.PadTo)
-	free := t.cache.Usage().Available()
+	free := t.cache.Available()
 	for len(t.aside) < t.batch.MaxBatch {
 		s := t.waiting.head()
 		if s == nil {

@@ -33,7 +33,7 @@ func (c *continuous) Plan(now sim.Time) *Plan {
 		c.admit(p, c)
 	}
 	if p.Empty() {
-		c.touch = c.cache.Usage().Available() < c.running.n // else nobody can find the pool empty in this step
+		c.touch = c.cache.Available() < c.running.n // else nobody can find the pool empty in this step
 		c.extend(p)
 		if len(p.Preempted) == 0 {
 			c.swapIn(p)

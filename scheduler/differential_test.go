@@ -125,7 +125,7 @@ func (c *chance) step(t *twinned, n int) (plan string, free int) {
 		}
 	}
 	p := t.sched.Plan(0)
-	plan, free = fmt.Sprintf("%s %+v", p.Describe(), p.Step), t.cache.Usage().Available()
+	plan, free = fmt.Sprintf("%s %+v", p.Describe(), p.Step), t.cache.Available()
 	for _, w := range p.Work {
 		if w.Decode {
 			plan += fmt.Sprintf(" d%d", w.Seq.ID)

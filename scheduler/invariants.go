@@ -108,7 +108,7 @@ func (b *batcher) checkReservation() error {
 	if !b.reserve.total() {
 		return nil
 	}
-	if owed, have := b.owed(), b.cache.Usage().Available(); owed > have {
+	if owed, have := b.owed(), b.cache.Available(); owed > have {
 		return fmt.Errorf("scheduler: reservation: %d blocks are reserved for the running, %d are available", owed, have)
 	}
 	if n := b.counters.Preemptions; n > 0 {
@@ -125,7 +125,8 @@ func (b *batcher) checkCohort() error {
 	}
 	var size, loose, gone int
 	var contexts int64
-	phase := make([]int, len(c.phase))
+	phases := newPhases(c.phases.size)
+	phases.begins = c.phases.begins
 	for _, s := range b.running.list() {
 		if s.unnamed && !s.peg.Hung() {
 			gone++
@@ -140,12 +141,12 @@ func (b *batcher) checkCohort() error {
 		now := s.Computed + int32(c.beat-s.joined)
 		size++
 		contexts += int64(now)
-		phase[c.slot(now)]++
+		phases.add(phases.slot(now-b.floor(now)), 1)
 	}
 	if gone != c.gone || loose != len(c.loose) {
 		return fmt.Errorf("scheduler: cohort: %d are loose and %d gone, its lists say %d and %d", loose, gone, len(c.loose), c.gone)
 	}
-	if size != c.size || contexts != c.contexts || !slices.Equal(phase, c.phase) {
+	if size != c.size || contexts != c.contexts || !slices.Equal(phases.twice, c.phases.twice) {
 		return fmt.Errorf("scheduler: cohort: %d members with %d tokens, its sums say %d with %d", size, contexts, c.size, c.contexts)
 	}
 	return nil

@@ -10,33 +10,71 @@ type line interface {
 	each(func(*Seq))
 }
 
-// A queue is a line that counts those who wait in it: most of the time nobody does, and whoever asks need not look.
+// A queue is a line that counts those who wait in it: most of the time nobody does, and whoever asks need not look. The
+// common line is its own.
 type queue struct {
-	line
-	n int
+	n    int
+	fifo fifo
+	line line // where they wait instead, under an order of its own; nil: in the fifo
+}
+
+func (q *queue) head() *Seq {
+	if q.line != nil {
+		return q.line.head()
+	}
+	return q.fifo.head()
 }
 
 func (q *queue) push(s *Seq) {
-	q.line.push(s)
 	q.n++
+	if q.line != nil {
+		q.line.push(s)
+	} else {
+		q.fifo.push(s)
+	}
 }
 
 func (q *queue) pushFront(s *Seq) {
-	q.line.pushFront(s)
 	q.n++
+	if q.line != nil {
+		q.line.pushFront(s)
+	} else {
+		q.fifo.pushFront(s)
+	}
 }
 
 func (q *queue) pop() *Seq {
 	q.n--
-	return q.line.pop()
+	if q.line != nil {
+		return q.line.pop()
+	}
+	return q.fifo.pop()
 }
 
+// remove takes out s, if it is here. Mostly it is at the head, having been admitted.
 func (q *queue) remove(s *Seq) bool {
-	if q.n == 0 || !q.line.remove(s) {
+	switch {
+	case q.n == 0:
+		return false
+	case q.line != nil:
+		if !q.line.remove(s) {
+			return false
+		}
+	case q.fifo.head() == s:
+		q.fifo.pop()
+	case !q.fifo.search(s):
 		return false
 	}
 	q.n--
 	return true
+}
+
+func (q *queue) each(do func(*Seq)) {
+	if q.line != nil {
+		q.line.each(do)
+	} else {
+		q.fifo.each(do)
+	}
 }
 
 // fifo is a queue with two ends in a ring whose size is a power of two.

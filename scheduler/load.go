@@ -8,12 +8,21 @@ import "github.com/servesim/servesim/kvcache"
 
 var _ Loader = (*chunked)(nil)
 
+// below reports whether lower tiers have more of s than hit h, and if so whether it begins to load that.
+func (c *chunked) below(p *Plan, s *Seq, hit kvcache.Hit) (lower, begun bool) {
+	more, far := c.tier.Below(s.Tokens, int(s.Known()), hit)
+	if more == 0 {
+		return false, false
+	}
+	return true, c.load(p, s, hit, int32(more), int32(far))
+}
+
 // load begins to load the KV of `more` tokens next to hit h, or does nothing and returns false. A load may not take
 // memory that others will need before they decode: they hold blocks, and would wait for each other for ever.
 func (c *chunked) load(p *Plan, s *Seq, hit kvcache.Hit, more, far int32) bool {
-	known, have := s.Known(), int32(hit.Tokens)+more
-	spare, available := c.keep(), c.cache.Usage().Available()
-	if c.limits.SchedulerReserveFullISL && c.cache.Need(hit, int(min(known, c.maxLen)))+spare > available {
+	have := int32(hit.Tokens) + more
+	spare, available := c.keep(), c.cache.Available()
+	if c.limits.SchedulerReserveFullISL && !c.fitsWhole(s, hit, spare) {
 		return false
 	}
 	if c.cache.Need(hit, int(have))+spare > available-c.promised() {
@@ -87,7 +96,7 @@ func (c *chunked) board(p *Plan, s *Seq) bool {
 	if c.limits.SchedulerReserveFullISL {
 		need = c.lacks(s)
 	}
-	if need+c.keep() > c.cache.Usage().Available() || !c.cache.Grow(s.ID, int(tokens), int(known)) {
+	if need+c.keep() > c.cache.Available() || !c.cache.Grow(s.ID, int(tokens), int(known)) {
 		return false
 	}
 	s.State, s.fill = Running, s.owes(known)

@@ -35,7 +35,7 @@ func (b *batcher) extend(p *Plan) {
 }
 
 // tight reports whether a policy that wants a free block at hand for every decode has none.
-func (b *batcher) tight() bool { return b.touch && b.cache.Usage().Available() == 0 }
+func (b *batcher) tight() bool { return b.touch && b.cache.Available() == 0 }
 
 // room takes the memory for n more tokens of s, and reports whether there was enough.
 func (b *batcher) room(s *Seq, n int32) bool {
@@ -70,14 +70,6 @@ func (b *batcher) settle(s *Seq, tokens, next int32) {
 	if tokens < s.fill || b.spec.on {
 		s.calm = 0
 	}
-}
-
-// nextFull returns the known tokens at which another block fills.
-func (b *batcher) nextFull(known int32) int32 { return b.floor(known) + b.blockSize }
-
-// floor returns so many tokens less those in a block that they do not fill. Numbers without a sign are divided faster.
-func (b *batcher) floor(tokens int32) int32 {
-	return tokens - int32(uint32(tokens)%uint32(b.blockSize))
 }
 
 // makeRoom preempts until the i-th running sequence has room for n more tokens, or has itself been preempted. It
@@ -214,26 +206,34 @@ func (b *batcher) next() *queue {
 func (b *batcher) seat(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
 	known := s.Known()
 	tokens := b.lookahead(int32(hit.Tokens) + n)
-	claim := kvcache.Claim{Tokens: int(b.claim(s, tokens)), Known: int(min(tokens, known)), Spare: spare}
+	claim := kvcache.Claim{Tokens: int(tokens), Known: int(min(tokens, known)), Spare: spare}
+	if b.grip != chunkOnly {
+		claim.Tokens = int(max(tokens, b.whole(s)))
+	}
 	if !b.cache.Admit(s.ID, s.Tokens, hit, claim) {
 		return false
 	}
 	s.State = Running
 	s.Computed, s.fill = int32(hit.Tokens), known
 	if s.Preemptions == 0 {
-		s.Hit = int32(hit.Tokens)
-		b.counters.PrefixQueries += int64(hit.Queried)
-		b.counters.PrefixHits += int64(hit.Tokens)
-		if b.tier != nil {
-			b.counters.HostQueries += int64(hit.Queried - hit.Tokens)
-		}
+		b.found(s, hit)
 	}
-	next := int32(math.MaxInt32)
-	if b.slider != nil {
-		next = b.slide(s)
+	if b.cohort.steady != nil {
+		s.full = math.MaxInt32 // it joins, or is settled, when the plan is complete
+	} else {
+		b.settle(s, tokens, b.slide(s))
 	}
-	b.settle(s, tokens, next)
 	b.place(p, s, n)
 	p.Admitted = append(p.Admitted, s)
 	return true
+}
+
+// found counts what the prefix cache had of a sequence at its first admission.
+func (b *batcher) found(s *Seq, hit kvcache.Hit) {
+	s.Hit = int32(hit.Tokens)
+	b.counters.PrefixQueries += int64(hit.Queried)
+	b.counters.PrefixHits += int64(hit.Tokens)
+	if b.tier != nil {
+		b.counters.HostQueries += int64(hit.Queried - hit.Tokens)
+	}
 }

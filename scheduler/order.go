@@ -43,7 +43,7 @@ type Preemptor interface {
 // order is what the batcher asks. A plain Order is made one by sorted.
 type order interface {
 	Order
-	line() line
+	line() line // nil: first come, first served
 	// skippedFirst says whether a, passed over at the last look, comes before b, which has only waited.
 	skippedFirst(a, b *Seq) bool
 	// victim returns the place in running of the sequence that loses its memory first.
@@ -129,7 +129,7 @@ func FCFS() Order { return fcfs{} }
 type fcfs struct{}
 
 func (fcfs) Before(a, b *Seq) bool       { return older(a, b) }
-func (fcfs) line() line                  { return &fifo{} }
+func (fcfs) line() line                  { return nil }
 func (fcfs) skippedFirst(_, _ *Seq) bool { return true }
 func (fcfs) victim(running []*Seq) int   { return len(running) - 1 }
 

@@ -26,7 +26,7 @@ func (b *batcher) oust(p *Plan, s *Seq) bool {
 		return false
 	}
 	known := int(s.Known())
-	lacks := b.cache.Need(b.cache.Match(s.Tokens, known), known) + b.spare - b.cache.Usage().Available()
+	lacks := b.cache.Need(b.cache.Match(s.Tokens, known), known) + b.spare - b.cache.Available()
 	if full := b.running.n >= b.limits.MaxNumSeqs; lacks > gain || lacks <= 0 && !full {
 		return false // it would not help, or it is something else that s lacks
 	}

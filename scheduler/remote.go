@@ -27,7 +27,7 @@ func (b *batcher) Hold(s *Seq) {
 	switch s.State {
 	case Running:
 		if s.unnamed {
-			b.part(s)
+			b.single(s)
 		} else {
 			b.cohort.leave(s)
 		}
@@ -59,7 +59,7 @@ func (b *batcher) Free(s *Seq) {
 func (c *chunked) fetch(p *Plan, s *Seq) bool {
 	hit := c.cache.Match(s.Tokens, int(s.Prompt))
 	tokens := s.Prompt + s.Given // with room for the first token's KV: all may be here at once, and need it at once
-	need, free := c.cache.Need(hit, int(tokens)), c.cache.Usage().Available()-c.promised()
+	need, free := c.cache.Need(hit, int(tokens)), c.cache.Available()-c.promised()
 	if need+c.reserved(tokens) > free {
 		return false
 	}

@@ -34,14 +34,6 @@ const (
 	wholeAnswer             // all that it may ever have, in one piece
 )
 
-// claim returns the tokens that a sequence takes memory for when its first `tokens` are about to be computed.
-func (b *batcher) claim(s *Seq, tokens int32) int32 {
-	if b.grip == chunkOnly {
-		return tokens
-	}
-	return max(tokens, b.whole(s))
-}
-
 // whole returns all the tokens that s takes memory for at once.
 func (b *batcher) whole(s *Seq) int32 {
 	if b.grip == wholePrompt {
@@ -96,7 +88,7 @@ func (b *batcher) reserved(p *Plan, d door) {
 // and `spare` blocks more. A sequence that has the engine for itself need not reserve anything.
 func (b *batcher) book(p *Plan, s *Seq, hit kvcache.Hit, n int32, spare int) bool {
 	ahead := b.outlook(s, 1)
-	if b.running.n > 0 && b.cache.Need(hit, int(ahead))+b.reserve.aside+spare > b.cache.Usage().Available() {
+	if b.running.n > 0 && b.cache.Need(hit, int(ahead))+b.reserve.aside+spare > b.cache.Available() {
 		return false
 	}
 	if !b.seat(p, s, hit, n, 0) {

@@ -24,7 +24,7 @@ func (g *sglang) retract(p *Plan) {
 
 // short reports whether the pool lacks the blocks that the decodes of the next step begin.
 func (g *sglang) short() bool {
-	have, most := g.cache.Usage().Available(), g.cache.Need(kvcache.Hit{}, 1) // blocks that one token can begin
+	have, most := g.cache.Available(), g.cache.Need(kvcache.Hit{}, 1) // blocks that one token can begin
 	if have >= most*g.running.n {
 		return false
 	}

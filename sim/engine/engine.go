@@ -46,7 +46,7 @@ type Engine struct {
 	planned int64             // plans made so far
 	active  int               // requests in the scheduler
 	order   int64             // of submission
-	fits    int               // so many tokens of a sequence are known to fit in the pool
+	fits    int               // the most tokens of one sequence that the pool is known to have room for
 
 	lockstep hardware.LockstepModel // the cost model, if it can price ranks that step together
 	loader   scheduler.Loader       // nil: the scheduler knows no loads
@@ -133,12 +133,20 @@ func (e *Engine) refuse(l *life) string {
 	}
 	// The last output token is never fed back, so it needs no room.
 	if tokens := int(prompt) + int(l.want) - 1; tokens > e.fits {
-		if need := e.need(tokens); e.c.Blocks > 0 && need > e.c.Blocks {
-			return fmt.Sprintf("larger than the KV cache: it grows to %d KV blocks, the cache has %d", need, e.c.Blocks)
+		if r := e.tooBig(tokens); r != "" {
+			return r
 		}
-		e.fits = tokens
 	}
 	return e.c.Scheduler.Refuse(&l.seq)
+}
+
+// tooBig says why the pool can never hold so many tokens, or "" and remembers that it can: fewer never need more blocks.
+func (e *Engine) tooBig(tokens int) string {
+	if need := e.need(tokens); e.c.Blocks > 0 && need > e.c.Blocks {
+		return fmt.Sprintf("larger than the KV cache: it grows to %d KV blocks, the cache has %d", need, e.c.Blocks)
+	}
+	e.fits = tokens
+	return ""
 }
 
 // need returns the KV blocks that a sequence of so many tokens may hold at once.

@@ -161,6 +161,9 @@ func (p *Pool) Usage() kvcache.Usage {
 	return u
 }
 
+// Available counts the blocks that can be taken now. It implements [kvcache.Cache].
+func (p *Pool) Available() int { return p.Usage().Available() }
+
 // Counters returns the running totals. It implements [kvcache.Cache].
 func (p *Pool) Counters() kvcache.Counters { return kvcache.Counters{Evicted: p.evicted} }
 
