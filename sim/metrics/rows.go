@@ -155,14 +155,15 @@ func (rs *rows) flush() error {
 func (rs *rows) line(p *row) {
 	b := rs.text
 	if p.request != nil {
-		b = append(workload.AppendRequest(b, p.request), ",unfinished,,,,,,,"...)
+		b = append(workload.AppendRequest(b, p.request), ",unfinished,,,,,,,,"...)
 	} else {
 		b = p.result.append(append(workload.AppendRequest(b, &p.sent), ','))
 	}
 	if rs.replicas {
-		b = appendField(append(b, ','), p.replica)
+		b = append(appendField(b, p.replica), ',')
 	}
-	rs.text = append(b, '\n')
+	b[len(b)-1] = '\n' // not a comma: it was the last column
+	rs.text = b
 	if len(rs.text) >= textAtOnce {
 		rs.send()
 	}
@@ -176,7 +177,7 @@ func (rs *rows) send() {
 	rs.text = rs.text[:0]
 }
 
-// append appends the columns of ResultColumns.
+// append appends the columns of ResultColumns, and a comma.
 func (q *result) append(b []byte) []byte {
 	switch q.status {
 	case workload.Completed:
@@ -191,16 +192,17 @@ func (q *result) append(b []byte) []byte {
 	}
 	b = append(b, ',')
 	for _, t := range [...]time.Duration{q.queue, q.ttft, q.tpot, q.e2el} {
-		if t != none {
+		if t == none {
+			b = append(b, ',')
+		} else {
 			b = workload.AppendMillis(b, t)
 		}
-		b = append(b, ',')
 	}
 	if !q.served {
-		return append(b, ',')
+		return append(b, ",,"...)
 	}
-	b = append(workload.AppendInt(b, int64(q.preemptions)), ',')
-	return workload.AppendInt(b, int64(q.hit))
+	b = workload.AppendInt(b, int64(q.preemptions), ',')
+	return workload.AppendInt(b, int64(q.hit), ',')
 }
 
 // appendField appends text as a CSV field; a row stays one line.
