@@ -23,9 +23,10 @@ type rows struct {
 	err  error  // the first of out
 	text []byte // what goes to out next
 
-	pending     []row // a ring of 2^k places, by the number of the row …
-	first, next int   // … for the rows from first on, before next
+	pending     []pendingRow // a ring of 2^k places, by the number of the row …
+	first, next int          // … for the rows from first on, before next
 	closed      uint
+	spare       []*row // those that are written: room for others, the newest first, which is in the cache
 
 	replicas bool // a last column names the replica
 	begun    bool // there is a header
@@ -33,15 +34,20 @@ type rows struct {
 
 const (
 	rowsAtOnce = 64
-	textAtOnce = 1 << 14 // bytes
+	textAtOnce = 1 << 13 // bytes
 )
 
-// A row is a request, and what became of it.
-type row struct {
-	request *workload.Request // while it is under way
-	sent    workload.Request  // afterwards: what it was
-	result  result
+// A pendingRow is a request under way, or its row once it has ended.
+type pendingRow struct {
+	request *workload.Request
+	row     *row
 	replica string
+}
+
+// A row is a request that has ended, and what became of it.
+type row struct {
+	request workload.Request
+	result  result
 }
 
 // A result is what ResultColumns say of a request that has ended.
@@ -68,7 +74,7 @@ func (rs *rows) begin() {
 }
 
 // at returns a pending row.
-func (rs *rows) at(number int) *row { return &rs.pending[number&(len(rs.pending)-1)] }
+func (rs *rows) at(number int) *pendingRow { return &rs.pending[number&(len(rs.pending)-1)] }
 
 // open makes room for a request's row and returns its number.
 func (rs *rows) open(r *workload.Request, replica string) int {
@@ -87,7 +93,7 @@ func (rs *rows) open(r *workload.Request, replica string) int {
 // grow doubles the ring. The first row that is opened finds none.
 func (rs *rows) grow() {
 	old := *rs
-	rs.pending = make([]row, max(2*len(old.pending), 2*rowsAtOnce))
+	rs.pending = make([]pendingRow, max(2*len(old.pending), 2*rowsAtOnce))
 	for number := rs.first; number < rs.next; number++ {
 		*rs.at(number) = *old.at(number)
 	}
@@ -98,14 +104,26 @@ func (rs *rows) grow() {
 
 // close completes a row. The client may use the request again afterwards, so the row keeps a copy.
 func (rs *rows) close(number int, l *engine.Life) {
-	p := rs.at(number)
-	prompt := append(p.sent.Prompt[:0], p.request.Prompt...)
-	p.sent, p.request = *p.request, nil
-	p.sent.Prompt = prompt
-	p.result.set(l)
+	p, q := rs.at(number), rs.blank()
+	prompt := append(q.request.Prompt[:0], p.request.Prompt...)
+	q.request = *p.request
+	q.request.Prompt = prompt
+	q.result.set(l)
+	p.request, p.row = nil, q
 	if rs.closed++; rs.closed%rowsAtOnce == 0 {
 		rs.write()
 	}
+}
+
+// blank returns room for a row.
+func (rs *rows) blank() *row {
+	n := len(rs.spare)
+	if n == 0 {
+		return new(row)
+	}
+	q := rs.spare[n-1]
+	rs.spare = rs.spare[:n-1]
+	return q
 }
 
 // set takes over how a life went.
@@ -134,7 +152,9 @@ func (q *result) set(l *engine.Life) {
 // write writes the rows that have nothing before them to wait for.
 func (rs *rows) write() {
 	for rs.first < rs.next && rs.at(rs.first).request == nil {
-		rs.line(rs.at(rs.first))
+		p := rs.at(rs.first)
+		rs.line(p)
+		rs.spare = append(rs.spare, p.row)
 		rs.first++
 	}
 }
@@ -152,12 +172,12 @@ func (rs *rows) flush() error {
 }
 
 // line writes one row.
-func (rs *rows) line(p *row) {
+func (rs *rows) line(p *pendingRow) {
 	b := rs.text
 	if p.request != nil {
 		b = append(workload.AppendRequest(b, p.request), ",unfinished,,,,,,,,"...)
 	} else {
-		b = p.result.append(append(workload.AppendRequest(b, &p.sent), ','))
+		b = p.row.result.append(append(workload.AppendRequest(b, &p.row.request), ','))
 	}
 	if rs.replicas {
 		b = append(appendField(b, p.replica), ',')

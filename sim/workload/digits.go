@@ -74,6 +74,21 @@ func appendHex(b []byte, n uint64, behind byte) []byte {
 // AppendMillis appends d ≥ 0 in milliseconds with six decimals, so that no nanosecond is lost, and a comma.
 func AppendMillis(b []byte, d time.Duration) []byte {
 	n := uint64(d)
+	if n >= 1e10 {
+		return appendManyMillis(b, n)
+	}
+	w, n := digits8(n/100), n%100 // four digits before the point and four behind it; the last two
+	leading := uint(bits.TrailingZeros64(w|1<<24)) / 8
+	w += zeros
+	b = binary.LittleEndian.AppendUint64(b, (w&math.MaxUint32|'.'<<32)>>(8*leading&31))
+	b = b[:uint(len(b))-leading-3]
+	tens := n * 103 >> 10 // n/10
+	b = binary.LittleEndian.AppendUint64(b, w>>32|('0'+tens|('0'+n-10*tens)<<8|','<<16)<<32)
+	return b[:len(b)-1]
+}
+
+// appendManyMillis is AppendMillis for any time.
+func appendManyMillis(b []byte, n uint64) []byte {
 	b = AppendInt(b, int64(n/1e6), '.')
 	w := (digits8(n%1e6)+zeros)>>16 | ','<<48 // without the first two of eight digits; and a byte too many
 	b = binary.LittleEndian.AppendUint64(b, w)
