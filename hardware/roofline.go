@@ -118,16 +118,21 @@ func (r *Roofline) Cost(s Step) (c Cost) {
 
 // Fill is Cost in place. It implements [Filler].
 func (r *Roofline) Fill(c *Cost, s *Step) {
-	switch d := r.remembered(s); {
-	case d != nil && d.state.Load() == streams:
-		r.stream(c, d, s.reads())
-	case d != nil:
-		r.fillDecodes(c, s, d)
-	case r.plain != nil && s.Draft.Rows == 0:
-		r.fillPlain(c, s)
-	default:
-		r.fillAny(c, s)
+	if s.Decodes == s.Tokens { // one test tells most steps of nothing but decodes from all others
+		if d := r.remembered(s); d != nil {
+			if d.state.Load() == streams {
+				r.stream(c, d, s.reads())
+			} else {
+				r.fillDecodes(c, s, d)
+			}
+			return
+		}
 	}
+	if r.plain != nil && s.Draft.Rows == 0 {
+		r.fillPlain(c, s)
+		return
+	}
+	r.fillAny(c, s)
 }
 
 // fillAny is Fill for any step of any deployment.

@@ -47,17 +47,22 @@ func (k *Kernel) At(t Time, p Phase, do func()) Timer {
 	if t < k.now {
 		k.refuse(t)
 	}
-	i := k.spare
-	if i == 0 {
-		i = int32(len(k.slots))
-		k.slots = append(k.slots, slot{})
+	if k.spare == 0 {
+		k.grow()
 	}
+	i := k.spare
 	s := &k.slots[i]
 	s.do, k.spare = do, s.next
 	k.queue.push(event{at: t, key: uint64(p)<<56 | k.seq, slot: i})
 	k.seq++
 	k.counts.Scheduled++
 	return Timer{kernel: k, slot: i, gen: s.gen}
+}
+
+// grow makes one more slot.
+func (k *Kernel) grow() {
+	k.spare = int32(len(k.slots))
+	k.slots = append(k.slots, slot{})
 }
 
 func (k *Kernel) refuse(t Time) {
@@ -190,15 +195,16 @@ type Timer struct {
 
 // Cancel takes the event back and reports whether it was still pending.
 func (t Timer) Cancel() bool {
-	if t.kernel == nil {
-		return false
-	}
-	s := &t.kernel.slots[t.slot]
+	return t.kernel != nil && t.kernel.cancel(t)
+}
+
+func (k *Kernel) cancel(t Timer) bool {
+	s := &k.slots[t.slot]
 	if s.gen != t.gen || s.do == nil {
 		return false
 	}
 	s.do = nil // the queue drops the event when it comes to the head
-	t.kernel.dead++
-	t.kernel.counts.Cancelled++
+	k.dead++
+	k.counts.Cancelled++
 	return true
 }

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"bufio"
 	"io"
 	"strings"
 	"time"
@@ -14,41 +13,68 @@ import (
 // that no nanosecond is lost; empty where a request had no such thing.
 const ResultColumns = "status,reason,queue_ms,ttft_ms,tpot_ms,e2el_ms,preemptions,cached_tokens"
 
-// rows writes one line per request, in the order of arrival. A line waits until those before it have been written, so
+// rows writes one line per request, in the order of arrival. A row waits until those before it have been written, so
 // memory grows with the requests in flight and those behind the oldest of them.
+//
+// While it waits a row is numbers. They become text many rows at a time: the instructions for that are needed nowhere
+// else, and would otherwise come to the cache anew for every row.
 type rows struct {
-	out         *bufio.Writer
+	out  io.Writer
+	err  error  // the first of out
+	text []byte // what goes to out next
+
 	pending     []pendingRow // a ring of 2^k places, by the number of the row …
 	first, next int          // … for the rows from first on, before next
-	spare       [][]byte     // lines that are out: room for others
+	closed      uint
+	spare       []*row // those that are written: room for others, the newest first, which is in the cache
 
 	replicas bool // a last column names the replica
-	begun    bool // the header has been written
+	begun    bool // there is a header
 }
 
-// A pendingRow is a request, and its line once it has ended.
+const (
+	rowsAtOnce = 64
+	textAtOnce = 1 << 13 // bytes
+)
+
+// A pendingRow is a request under way, or its row once it has ended.
 type pendingRow struct {
 	request *workload.Request
+	row     *row
 	replica string
-	line    []byte
 }
 
-func newRows(w io.Writer) *rows {
-	return &rows{out: bufio.NewWriterSize(w, 1<<14)}
+// A row is a request that has ended, and what became of it.
+type row struct {
+	request workload.Request
+	result  result
 }
+
+// A result is what ResultColumns say of a request that has ended.
+type result struct {
+	status                  workload.Status
+	served                  bool // there are preemptions and cached tokens to tell
+	preemptions, hit        int32
+	queue, ttft, tpot, e2el time.Duration // none: there is no such time
+	reason                  string
+}
+
+const none time.Duration = -1
+
+func newRows(w io.Writer) *rows { return &rows{out: w} }
 
 // begin writes the header: by now it is known how many engines there are.
 func (rs *rows) begin() {
 	rs.begun = true
-	rs.out.WriteString(workload.RequestColumns + "," + ResultColumns)
+	rs.text = append(rs.text, workload.RequestColumns+","+ResultColumns...)
 	if rs.replicas {
-		rs.out.WriteString(",replica")
+		rs.text = append(rs.text, ",replica"...)
 	}
-	rs.out.WriteByte('\n')
+	rs.text = append(rs.text, '\n')
 }
 
 // at returns a pending row.
-func (rs *rows) at(row int) *pendingRow { return &rs.pending[row&(len(rs.pending)-1)] }
+func (rs *rows) at(number int) *pendingRow { return &rs.pending[number&(len(rs.pending)-1)] }
 
 // open makes room for a request's row and returns its number.
 func (rs *rows) open(r *workload.Request, replica string) int {
@@ -67,49 +93,70 @@ func (rs *rows) open(r *workload.Request, replica string) int {
 // grow doubles the ring. The first row that is opened finds none.
 func (rs *rows) grow() {
 	old := *rs
-	rs.pending = make([]pendingRow, max(2*len(old.pending), 1<<6))
-	for row := rs.first; row < rs.next; row++ {
-		*rs.at(row) = *old.at(row)
+	rs.pending = make([]pendingRow, max(2*len(old.pending), 2*rowsAtOnce))
+	for number := rs.first; number < rs.next; number++ {
+		*rs.at(number) = *old.at(number)
 	}
 	if !rs.begun {
 		rs.begin()
 	}
 }
 
-// close completes a row and writes all that have nothing before them to wait for.
-func (rs *rows) close(row int, l *engine.Life) {
-	p := rs.at(row)
-	if row > rs.first {
-		p.line = rs.line(rs.blank(), p, l)
-		p.request = nil
-		return
-	}
-	rs.out.Write(rs.line(rs.out.AvailableBuffer(), p, l)) // nothing to wait for: no copy
-	p.request = nil
-	rs.first++
-	for rs.first < rs.next && rs.at(rs.first).line != nil {
-		p := rs.at(rs.first)
-		rs.out.Write(p.line)
-		rs.spare = append(rs.spare, p.line)
-		p.line = nil
-		rs.first++
+// close completes a row. The client may use the request again afterwards, so the row keeps a copy.
+func (rs *rows) close(number int, l *engine.Life) {
+	p, q := rs.at(number), rs.blank()
+	prompt := append(q.request.Prompt[:0], p.request.Prompt...)
+	q.request = *p.request
+	q.request.Prompt = prompt
+	q.result.set(l)
+	p.request, p.row = nil, q
+	if rs.closed++; rs.closed%rowsAtOnce == 0 {
+		rs.write()
 	}
 }
 
-// line appends the row of a request that has ended.
-func (rs *rows) line(b []byte, p *pendingRow, l *engine.Life) []byte {
-	return rs.end(appendResult(append(workload.AppendRequest(b, p.request), ','), l), p)
-}
-
-// blank returns an empty line.
-func (rs *rows) blank() []byte {
+// blank returns room for a row.
+func (rs *rows) blank() *row {
 	n := len(rs.spare)
 	if n == 0 {
-		return make([]byte, 0, 192)
+		return new(row)
 	}
-	line := rs.spare[n-1][:0]
+	q := rs.spare[n-1]
 	rs.spare = rs.spare[:n-1]
-	return line
+	return q
+}
+
+// set takes over how a life went.
+func (q *result) set(l *engine.Life) {
+	q.status, q.reason = l.Outcome.Status, l.Outcome.Reason
+	q.queue, q.ttft, q.tpot, q.e2el = none, none, none, none
+	done := q.status == workload.Completed
+	if l.Started || l.Journey != nil && l.Emitted > 0 { // an answer of one token may come from the engine of its prompt
+		q.queue = time.Duration(queued(l))
+	}
+	if l.Emitted > 0 {
+		q.ttft = l.First.Sub(l.Request.Arrival)
+	}
+	if done && l.Emitted > 1 {
+		gaps := time.Duration(l.Emitted - 1)
+		q.tpot = (l.Last.Sub(l.First) + gaps/2) / gaps
+	}
+	if done {
+		q.e2el = l.Last.Sub(l.Request.Arrival)
+	}
+	if q.served = l.Seq != nil && q.status != workload.Rejected; q.served {
+		q.preemptions, q.hit = int32(l.Seq.Preemptions), int32(l.Seq.Hit)
+	}
+}
+
+// write writes the rows that have nothing before them to wait for.
+func (rs *rows) write() {
+	for rs.first < rs.next && rs.at(rs.first).request == nil {
+		p := rs.at(rs.first)
+		rs.line(p)
+		rs.spare = append(rs.spare, p.row)
+		rs.first++
+	}
 }
 
 // flush writes the rows that are left, and reports the first error of all writes.
@@ -118,26 +165,41 @@ func (rs *rows) flush() error {
 		rs.begin()
 	}
 	for ; rs.first < rs.next; rs.first++ {
-		p := rs.at(rs.first)
-		if p.request != nil {
-			p.line = rs.end(append(workload.AppendRequest(nil, p.request), ",unfinished,,,,,,,"...), p)
-		}
-		rs.out.Write(p.line)
+		rs.line(rs.at(rs.first))
 	}
-	return rs.out.Flush()
+	rs.send()
+	return rs.err
 }
 
-// end appends the name of the replica, where there are several, and ends the line.
-func (rs *rows) end(b []byte, p *pendingRow) []byte {
+// line writes one row.
+func (rs *rows) line(p *pendingRow) {
+	b := rs.text
+	if p.request != nil {
+		b = append(workload.AppendRequest(b, p.request), ",unfinished,,,,,,,,"...)
+	} else {
+		b = p.row.result.append(append(workload.AppendRequest(b, &p.row.request), ','))
+	}
 	if rs.replicas {
-		b = appendField(append(b, ','), p.replica)
+		b = append(appendField(b, p.replica), ',')
 	}
-	return append(b, '\n')
+	b[len(b)-1] = '\n' // not a comma: it was the last column
+	rs.text = b
+	if len(rs.text) >= textAtOnce {
+		rs.send()
+	}
 }
 
-// appendResult appends the columns of ResultColumns.
-func appendResult(b []byte, l *engine.Life) []byte {
-	switch l.Outcome.Status {
+// send sends the text on its way. After an error it goes nowhere.
+func (rs *rows) send() {
+	if rs.err == nil {
+		_, rs.err = rs.out.Write(rs.text)
+	}
+	rs.text = rs.text[:0]
+}
+
+// append appends the columns of ResultColumns, and a comma.
+func (q *result) append(b []byte) []byte {
+	switch q.status {
 	case workload.Completed:
 		b = append(b, "completed,"...)
 	case workload.Rejected:
@@ -145,33 +207,22 @@ func appendResult(b []byte, l *engine.Life) []byte {
 	case workload.Aborted:
 		b = append(b, "aborted,"...)
 	}
-	if l.Outcome.Reason != "" {
-		b = appendField(b, l.Outcome.Reason)
+	if q.reason != "" {
+		b = appendField(b, q.reason)
 	}
 	b = append(b, ',')
-	done := l.Outcome.Status == workload.Completed
-	if l.Started || l.Journey != nil && l.Emitted > 0 { // an answer of one token may come from the engine of its prompt
-		b = workload.AppendMillis(b, time.Duration(queued(l)))
+	for _, t := range [...]time.Duration{q.queue, q.ttft, q.tpot, q.e2el} {
+		if t == none {
+			b = append(b, ',')
+		} else {
+			b = workload.AppendMillis(b, t)
+		}
 	}
-	b = append(b, ',')
-	if l.Emitted > 0 {
-		b = workload.AppendMillis(b, l.First.Sub(l.Request.Arrival))
+	if !q.served {
+		return append(b, ",,"...)
 	}
-	b = append(b, ',')
-	if done && l.Emitted > 1 {
-		gaps := time.Duration(l.Emitted - 1)
-		b = workload.AppendMillis(b, (l.Last.Sub(l.First)+gaps/2)/gaps)
-	}
-	b = append(b, ',')
-	if done {
-		b = workload.AppendMillis(b, l.Last.Sub(l.Request.Arrival))
-	}
-	b = append(b, ',')
-	if l.Seq == nil || l.Outcome.Status == workload.Rejected {
-		return append(b, ',')
-	}
-	b = append(workload.AppendInt(b, int64(l.Seq.Preemptions)), ',')
-	return workload.AppendInt(b, int64(l.Seq.Hit))
+	b = workload.AppendInt(b, int64(q.preemptions), ',')
+	return workload.AppendInt(b, int64(q.hit), ',')
 }
 
 // appendField appends text as a CSV field; a row stays one line.

@@ -41,52 +41,69 @@ func digits4(n uint32) uint32 {
 	return q | (n-10*q)<<8
 }
 
-// AppendInt appends n in decimal.
-func AppendInt(b []byte, n int64) []byte {
+// AppendInt appends n in decimal, and what stands behind it: every number of a row has a neighbour, which often fits into
+// the same word.
+func AppendInt(b []byte, n int64, behind byte) []byte {
 	switch {
 	case uint64(n) < 10:
-		return append(b, '0'+byte(n))
+		return append(b, '0'+byte(n), behind)
 	case uint64(n) < 1e4:
-		w := digits4(uint32(n))
-		leading := uint(bits.TrailingZeros32(w)) / 8
-		b = binary.LittleEndian.AppendUint32(b, (w+zeros&math.MaxUint32)>>(8*leading&31))
-		return b[:uint(len(b))-leading]
+		w := uint64(digits4(uint32(n)))
+		leading := uint(bits.TrailingZeros64(w)) / 8
+		w += zeros&math.MaxUint32 | uint64(behind)<<32
+		b = binary.LittleEndian.AppendUint64(b, w>>(8*leading&31))
+		return b[:uint(len(b))-leading-3]
 	case uint64(n) >= 1e8:
-		return strconv.AppendInt(b, n, 10)
+		return append(strconv.AppendInt(b, n, 10), behind)
 	}
 	w := digits8(uint64(n))
 	leading := uint(bits.TrailingZeros64(w)) / 8
 	b = binary.LittleEndian.AppendUint64(b, (w+zeros)>>(8*leading&63))
-	return b[:uint(len(b))-leading]
+	return append(b[:uint(len(b))-leading], behind)
 }
 
-// appendHex appends n in hexadecimal.
-func appendHex(b []byte, n uint64) []byte {
+// appendHex appends n in hexadecimal, and what stands behind it.
+func appendHex(b []byte, n uint64, behind byte) []byte {
 	leading := bits.LeadingZeros64(n|1) / 4
 	n <<= 4 * leading
 	b = binary.BigEndian.AppendUint64(b, hex8(n>>32))
 	b = binary.BigEndian.AppendUint64(b, hex8(n&(1<<32-1)))
-	return b[:len(b)-leading]
+	return append(b[:len(b)-leading], behind)
 }
 
-// AppendMillis appends d ≥ 0 in milliseconds with six decimals, so that no nanosecond is lost.
+// AppendMillis appends d ≥ 0 in milliseconds with six decimals, so that no nanosecond is lost, and a comma.
 func AppendMillis(b []byte, d time.Duration) []byte {
 	n := uint64(d)
-	b = AppendInt(b, int64(n/1e6))
-	w := digits8(n%1e6) + zeros                             // two zeros, the second of which makes room for the point
-	b = binary.LittleEndian.AppendUint64(b, w>>8&^0xff|'.') // and a byte too many
+	if n >= 1e10 {
+		return appendManyMillis(b, n)
+	}
+	w, n := digits8(n/100), n%100 // four digits before the point and four behind it; the last two
+	leading := uint(bits.TrailingZeros64(w|1<<24)) / 8
+	w += zeros
+	b = binary.LittleEndian.AppendUint64(b, (w&math.MaxUint32|'.'<<32)>>(8*leading&31))
+	b = b[:uint(len(b))-leading-3]
+	tens := n * 103 >> 10 // n/10
+	b = binary.LittleEndian.AppendUint64(b, w>>32|('0'+tens|('0'+n-10*tens)<<8|','<<16)<<32)
 	return b[:len(b)-1]
 }
 
-// AppendSeconds appends d in seconds with nine decimals, so that no nanosecond is lost.
+// appendManyMillis is AppendMillis for any time.
+func appendManyMillis(b []byte, n uint64) []byte {
+	b = AppendInt(b, int64(n/1e6), '.')
+	w := (digits8(n%1e6)+zeros)>>16 | ','<<48 // without the first two of eight digits; and a byte too many
+	b = binary.LittleEndian.AppendUint64(b, w)
+	return b[:len(b)-1]
+}
+
+// AppendSeconds appends d in seconds with nine decimals, so that no nanosecond is lost, and a comma.
 func AppendSeconds(b []byte, d time.Duration) []byte {
 	n := uint64(d)
 	if d < 0 {
 		b = append(b, '-')
 		n = -n
 	}
-	b = AppendInt(b, int64(n/1e9))
+	b = AppendInt(b, int64(n/1e9), '.')
 	n %= 1e9
-	b = append(b, '.', '0'+byte(n/1e8))
-	return binary.LittleEndian.AppendUint64(b, digits8(n%1e8)+zeros)
+	b = append(b, '0'+byte(n/1e8))
+	return append(binary.LittleEndian.AppendUint64(b, digits8(n%1e8)+zeros), ',')
 }

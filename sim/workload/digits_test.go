@@ -27,21 +27,21 @@ func numbers() []int64 {
 func TestNumbersAreWrittenAsTheStandardLibraryWritesThem(t *testing.T) {
 	check := func(got []byte, want string) {
 		t.Helper()
-		if string(got) != ","+want {
-			t.Errorf("got %s, want ,%s", got, want)
+		if string(got) != ","+want+"," {
+			t.Errorf("got %s, want ,%s,", got, want)
 		}
 	}
 	comma := []byte(",")
 	for _, n := range numbers() {
-		check(AppendInt(comma, n), strconv.FormatInt(n, 10))
-		check(AppendInt(comma, -n), strconv.FormatInt(-n, 10))
-		check(appendHex(comma, uint64(n)), strconv.FormatInt(n, 16))
-		check(appendHex(comma, -uint64(n)), strconv.FormatUint(-uint64(n), 16))
+		check(AppendInt(comma, n, ','), strconv.FormatInt(n, 10))
+		check(AppendInt(comma, -n, ','), strconv.FormatInt(-n, 10))
+		check(appendHex(comma, uint64(n), ','), strconv.FormatInt(n, 16))
+		check(appendHex(comma, -uint64(n), ','), strconv.FormatUint(-uint64(n), 16))
 		check(AppendMillis(comma, time.Duration(n)), fmt.Sprintf("%d.%06d", n/1e6, n%1e6))
 		check(AppendSeconds(comma, time.Duration(n)), fmt.Sprintf("%d.%09d", n/1e9, n%1e9))
 	}
 	check(AppendSeconds(comma, math.MinInt64), "-9223372036.854775808")
-	check(AppendInt(comma, math.MinInt64), "-9223372036854775808")
+	check(AppendInt(comma, math.MinInt64, ','), "-9223372036854775808")
 }
 
 func TestEightDigitsAreSplitExactly(t *testing.T) {

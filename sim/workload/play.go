@@ -74,32 +74,38 @@ type sent struct {
 
 // draw returns the next request, or nil if there is no other.
 func (c *client) draw() *sent {
-	r := c.object()
+	if len(c.free) == 0 {
+		c.newObject()
+	}
+	last := len(c.free) - 1
+	r := c.free[last]
 	if !c.content.next(r) {
-		c.free = append(c.free, r)
 		return nil
 	}
+	c.free = c.free[:last]
 	return r
 }
 
+// object returns a request that is free.
 func (c *client) object() *sent {
-	n := len(c.free)
-	if n == 0 {
-		return c.newObject()
+	if len(c.free) == 0 {
+		c.newObject()
 	}
-	r := c.free[n-1]
-	c.free = c.free[:n-1]
+	last := len(c.free) - 1
+	r := c.free[last]
+	c.free = c.free[:last]
 	return r
 }
 
-func (c *client) newObject() *sent {
+// newObject makes one more request object, which is free.
+func (c *client) newObject() {
 	r := new(sent)
 	r.done = func(o Outcome) { c.answered(r, o) }
 	r.ended = func() { c.end(r) }
 	if c.forgets {
 		r.done = func(Outcome) { c.free = append(c.free, r) }
 	}
-	return r
+	c.free = append(c.free, r)
 }
 
 // send submits r now. The caller has taken a slot for it.

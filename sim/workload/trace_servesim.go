@@ -20,21 +20,33 @@ const RequestColumns = "id,arrival_s,prompt_tokens,output_tokens,max_tokens,prio
 // label:length with the label in hexadecimal, so that shared prefixes stay shared. The top bit of a label says that no
 // other request has it.
 func AppendRequest(b []byte, r *Request) []byte {
-	b = append(AppendInt(b, r.ID), ',')
-	b = append(AppendSeconds(b, time.Duration(r.Arrival)), ',')
-	for _, n := range [...]int32{r.Tokens, r.Output, r.MaxTokens, r.Priority, r.Class, r.Client, r.Session} {
-		b = append(AppendInt(b, int64(n)), ',')
+	b = AppendInt(b, r.ID, ',')
+	b = AppendSeconds(b, time.Duration(r.Arrival))
+	b = AppendInt(b, int64(r.Tokens), ',')
+	b = AppendInt(b, int64(r.Output), ',')
+	b = AppendInt(b, int64(r.MaxTokens), ',')
+	if r.Priority|r.Class|r.Client|r.Session == 0 && r.Timeout == 0 { // in most loads
+		b = append(b, "0,0,0,0,0.000000000,"...)
+	} else {
+		b = appendTags(b, r)
 	}
-	b = append(AppendSeconds(b, r.Timeout), ',')
-	b = append(appendHex(b, r.Answer), ',')
-	for i, run := range r.Prompt {
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = append(appendHex(b, run.Label), ':')
-		b = AppendInt(b, int64(run.Len))
+	b = appendHex(b, r.Answer, ',')
+	if len(r.Prompt) == 0 {
+		return b
 	}
-	return b
+	for _, run := range r.Prompt {
+		b = appendHex(b, run.Label, ':')
+		b = AppendInt(b, int64(run.Len), ' ')
+	}
+	return b[:len(b)-1]
+}
+
+// appendTags appends who sends a request, and how.
+func appendTags(b []byte, r *Request) []byte {
+	for _, n := range [...]int32{r.Priority, r.Class, r.Client, r.Session} {
+		b = AppendInt(b, int64(n), ',')
+	}
+	return AppendSeconds(b, r.Timeout)
 }
 
 // readServesim reads what AppendRequest wrote.

@@ -371,7 +371,7 @@ func TestARequestIsWrittenWithEveryNanosecond(t *testing.T) {
 	if got := string(AppendRequest(nil, &r)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := string(AppendSeconds(nil, math.MinInt64)); got != "-9223372036.854775808" {
+	if got := string(AppendSeconds(nil, math.MinInt64)); got != "-9223372036.854775808," {
 		t.Errorf("the shortest span is written %s", got)
 	}
 }
