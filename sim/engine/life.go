@@ -43,9 +43,6 @@ func (e *Engine) begin(r *workload.Request, done func(workload.Outcome)) *life {
 	l.want = min(r.Output, limit)
 	l.Request, l.done = r, done
 	s := &l.seq
-	if n := len(r.Prompt) + 1; cap(s.Tokens) < n {
-		s.Tokens = make([]kvcache.Run, 0, n)
-	}
 	s.Tokens = append(append(s.Tokens, r.Prompt...), kvcache.Run{Label: r.Answer, Len: limit})
 	s.ID, s.Prompt, s.MaxTokens = kvcache.SeqID(l.Slot), r.Tokens, limit
 	s.Priority, s.Class, s.Client = r.Priority, r.Class, r.Client

@@ -41,9 +41,17 @@ func (p *pipeline) enter() *flight {
 // reserve makes sure that the tape has room for so many more flights.
 func (p *pipeline) reserve(flights int) {
 	if p.n+flights > len(p.ahead) {
-		copy(p.tape, p.ahead[:p.n])
-		p.ahead = p.tape
+		p.rewind()
 	}
+}
+
+// rewind moves the flights to the start of the tape. Like all that is rare it is kept out of the loop's code, which should
+// fit a processor's cache of instructions.
+//
+//go:noinline
+func (p *pipeline) rewind() {
+	copy(p.tape, p.ahead[:p.n])
+	p.ahead = p.tape
 }
 
 // leave takes out the oldest flight.
@@ -76,6 +84,11 @@ func (e *Engine) price(c *hardware.Cost, s *hardware.Step, shared int64) {
 	}
 	e.filler.Fill(c, s)
 }
+
+// priceRanks is price for ranks that step together.
+//
+//go:noinline
+func (e *Engine) priceRanks(c *hardware.Cost, ranks []hardware.Step) { *c = e.lockstep.Together(ranks) }
 
 // A byValue prices in place with a model that only returns prices.
 type byValue struct{ hardware.CostModel }

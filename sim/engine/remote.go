@@ -165,15 +165,22 @@ func (e *Engine) open(r *workload.Request, done func(workload.Outcome), o openin
 		reason = e.refuse(l)
 	}
 	if reason != "" {
-		e.end(l, workload.Outcome{Status: workload.Rejected, Reason: reason, At: now})
-		e.retire(l)
-		return l
-	}
-	if r.Timeout > 0 {
-		// The client's patience begins when it sends, which may be before the request is here.
-		l.timer = e.kernel.At(max(now, r.Arrival.Add(r.Timeout)), sim.Arrive, func() { e.abort(l) })
+		e.reject(l, reason)
+	} else if r.Timeout > 0 {
+		e.wait(l)
 	}
 	return l
+}
+
+func (e *Engine) reject(l *life, reason string) {
+	e.end(l, workload.Outcome{Status: workload.Rejected, Reason: reason, At: e.kernel.Now()})
+	e.retire(l)
+}
+
+// wait has the client give up when its patience ends. That begins when it sends, which may be before the request is here.
+func (e *Engine) wait(l *life) {
+	r := l.Request
+	l.timer = e.kernel.At(max(e.kernel.Now(), r.Arrival.Add(r.Timeout)), sim.Arrive, func() { e.abort(l) })
 }
 
 // hooks returns those that hear of a life.

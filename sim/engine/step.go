@@ -147,13 +147,13 @@ func (e *Engine) plan(now sim.Time) bool {
 		e.startLoads(p, now)
 	}
 	f := e.flying.enter()
-	f.Plan = nil
 	if p.Empty() {
+		f.Plan = nil
 		return false
 	}
 	f.Plan = p
 	if len(p.Ranks) > 0 {
-		f.Cost = e.lockstep.Together(p.Ranks)
+		e.priceRanks(&f.Cost, p.Ranks)
 	} else {
 		e.price(&f.Cost, &p.Step, e.shared())
 	}
