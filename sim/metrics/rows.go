@@ -191,7 +191,7 @@ func (rs *rows) line(p *pendingRow) {
 
 // send sends the text on its way. After an error it goes nowhere.
 func (rs *rows) send() {
-	if rs.err == nil {
+	if rs.err == nil && len(rs.text) > 0 {
 		_, rs.err = rs.out.Write(rs.text)
 	}
 	rs.text = rs.text[:0]
