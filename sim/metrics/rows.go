@@ -146,7 +146,7 @@ func (q *result) set(l *engine.Life) {
 	}
 	q.times = [...]time.Duration{queue, ttft, tpot, e2el}
 	if q.served = l.Seq != nil && q.status != workload.Rejected; q.served {
-		q.preemptions, q.hit = int32(l.Seq.Preemptions), int32(l.Seq.Hit)
+		q.preemptions, q.hit = l.Seq.Preemptions, l.Seq.Hit
 	}
 }
 
