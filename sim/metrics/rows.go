@@ -52,11 +52,11 @@ type row struct {
 
 // A result is what ResultColumns say of a request that has ended.
 type result struct {
-	status                  workload.Status
-	served                  bool // there are preemptions and cached tokens to tell
-	preemptions, hit        int32
-	queue, ttft, tpot, e2el time.Duration // none: there is no such time
-	reason                  string
+	status           workload.Status
+	served           bool // there are preemptions and cached tokens to tell
+	preemptions, hit int32
+	times            [4]time.Duration // queue, ttft, tpot, e2el; none: there is no such time
+	reason           string
 }
 
 const none time.Duration = -1
@@ -129,23 +129,24 @@ func (rs *rows) blank() *row {
 // set takes over how a life went.
 func (q *result) set(l *engine.Life) {
 	q.status, q.reason = l.Outcome.Status, l.Outcome.Reason
-	q.queue, q.ttft, q.tpot, q.e2el = none, none, none, none
+	queue, ttft, tpot, e2el := none, none, none, none
 	done := q.status == workload.Completed
 	if l.Started || l.Journey != nil && l.Emitted > 0 { // an answer of one token may come from the engine of its prompt
-		q.queue = time.Duration(queued(l))
+		queue = time.Duration(queued(l))
 	}
 	if l.Emitted > 0 {
-		q.ttft = l.First.Sub(l.Request.Arrival)
+		ttft = l.First.Sub(l.Request.Arrival)
 	}
 	if done && l.Emitted > 1 {
 		gaps := time.Duration(l.Emitted - 1)
-		q.tpot = (l.Last.Sub(l.First) + gaps/2) / gaps
+		tpot = (l.Last.Sub(l.First) + gaps/2) / gaps
 	}
 	if done {
-		q.e2el = l.Last.Sub(l.Request.Arrival)
+		e2el = l.Last.Sub(l.Request.Arrival)
 	}
+	q.times = [...]time.Duration{queue, ttft, tpot, e2el}
 	if q.served = l.Seq != nil && q.status != workload.Rejected; q.served {
-		q.preemptions, q.hit = int32(l.Seq.Preemptions), int32(l.Seq.Hit)
+		q.preemptions, q.hit = l.Seq.Preemptions, l.Seq.Hit
 	}
 }
 
@@ -191,7 +192,7 @@ func (rs *rows) line(p *pendingRow) {
 
 // send sends the text on its way. After an error it goes nowhere.
 func (rs *rows) send() {
-	if rs.err == nil {
+	if rs.err == nil && len(rs.text) > 0 {
 		_, rs.err = rs.out.Write(rs.text)
 	}
 	rs.text = rs.text[:0]
@@ -211,7 +212,7 @@ func (q *result) append(b []byte) []byte {
 		b = appendField(b, q.reason)
 	}
 	b = append(b, ',')
-	for _, t := range [...]time.Duration{q.queue, q.ttft, q.tpot, q.e2el} {
+	for _, t := range &q.times {
 		if t == none {
 			b = append(b, ',')
 		} else {

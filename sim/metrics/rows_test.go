@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
 	"github.com/servesim/servesim/sim/workload"
@@ -62,6 +63,26 @@ func TestARowHoldsResultsToTheNanosecond(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("rows:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestARowTellsOfItsRequestThoughTheClientHasUsedTheObjectAgain(t *testing.T) {
+	var out bytes.Buffer
+	rs := newRows(&out)
+	q := workload.Request{ID: 1, Prompt: kvcache.Prompt{{Label: 10, Len: 3}, {Label: 11, Len: 4}}, Tokens: 7, Output: 5}
+	first, second := rs.open(&q, ""), rs.open(&workload.Request{ID: 2}, "")
+	rs.close(first, &engine.Life{Request: &q, Emitted: 5})
+	q.ID, q.Prompt[0].Label = 3, 12
+	rs.close(second, &engine.Life{Request: &workload.Request{ID: 2}, Outcome: workload.Outcome{Status: workload.Aborted}})
+	if err := rs.flush(); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if !strings.HasPrefix(lines[1], "1,0.000000000,7,5,0,0,0,0,0,0.000000000,0,a:3 b:4,completed,") {
+		t.Error(lines[1])
+	}
+	if !strings.HasPrefix(lines[2], "2,") || !strings.HasSuffix(lines[2], ",aborted,,,,,,,") {
+		t.Error(lines[2])
 	}
 }
 
