@@ -16,7 +16,7 @@ type Coaster interface {
 // Calm reads only. It implements [Coaster].
 func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	c := &b.cohort
-	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p || !c.alone() || b.admits() || c.size > int(b.capacity) {
+	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p.number || !c.alone() || b.admits() || c.size > int(b.capacity) {
 		return 0
 	}
 	blocks = blocks[:c.same(len(blocks))]
@@ -66,25 +66,27 @@ func (b *batcher) Coast(n int) {
 	c.steady.Take(c.phases.pass(n, size))
 	b.plans += int32(n)
 	c.landed += int64(n)
-	c.rotate(int(uint32(n) % uint32(depth)))
+	b.rotate(int(uint32(n) % uint32(depth)))
 	beat := c.landed
-	for p := c.oldest; p != nil; p = p.next {
+	for n := c.oldest; n != 0; n = b.folder.plans[n].next {
 		if beat++; beat > before {
+			p := b.folder.plans[n]
 			p.Beat, p.Last = beat, p.Last[:0]
 			p.take(size, read+(beat-before-1)*int64(size))
 		}
 	}
 	if c.last.Any(c.beat) {
-		c.release(c.newest)
+		c.release(b.folder.plans[c.newest])
 	}
 }
 
 // rotate makes n times the oldest beat in flight the latest.
-func (c *cohort) rotate(n int) {
+func (b *batcher) rotate(n int) {
+	c, plans := &b.cohort, b.folder.plans
 	for range n {
-		p := c.oldest
-		c.newest.next = p
-		c.oldest, c.newest = p.next, p
-		p.next = nil
+		p := plans[c.oldest]
+		plans[c.newest].next = c.oldest
+		c.oldest, c.newest = p.next, c.oldest
+		p.next = 0
 	}
 }
