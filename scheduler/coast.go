@@ -58,35 +58,36 @@ func (b *batcher) someoneWaits() bool { return b.waiting.n+b.skipped.n > 0 }
 
 // Coast takes the next n beats. It implements [Coaster].
 func (b *batcher) Coast(n int) {
-	c := &b.cohort
+	c, plans := &b.cohort, b.folder.plans
 	size, read := c.size, c.contexts+int64(c.size)
-	before, depth := c.beat, int(c.beat-c.landed)
+	before, depth := c.beat, uint32(c.beat-c.landed)
 	c.beat += int64(n)
 	c.contexts += int64(n) * int64(size)
 	c.steady.Take(c.phases.pass(n, size))
 	b.plans += int32(n)
 	c.landed += int64(n)
-	b.rotate(int(uint32(n) % uint32(depth)))
+	if r := uint32(n) % depth; r > 0 {
+		c.rotate(plans, r)
+	}
 	beat := c.landed
-	for n := c.oldest; n != 0; n = b.folder.plans[n].next {
+	for i := c.oldest; i != 0; {
+		p := plans[i]
 		if beat++; beat > before {
-			p := b.folder.plans[n]
 			p.Beat, p.Last = beat, p.Last[:0]
 			p.take(size, read+(beat-before-1)*int64(size))
 		}
+		i = p.next
 	}
 	if c.last.Any(c.beat) {
-		c.release(b.folder.plans[c.newest])
+		c.release(plans[c.newest])
 	}
 }
 
 // rotate makes n times the oldest beat in flight the latest.
-func (b *batcher) rotate(n int) {
-	c, plans := &b.cohort, b.folder.plans
+func (c *cohort) rotate(plans []*Plan, n uint32) {
 	for range n {
 		p := plans[c.oldest]
-		plans[c.newest].next = c.oldest
-		c.oldest, c.newest = p.next, c.oldest
-		p.next = 0
+		plans[c.newest].next = p.number
+		c.oldest, c.newest, p.next = p.next, p.number, 0
 	}
 }
