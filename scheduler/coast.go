@@ -66,9 +66,7 @@ func (b *batcher) Coast(n int) {
 	c.steady.Take(c.phases.pass(n, size))
 	b.plans += int32(n)
 	c.landed += int64(n)
-	if r := uint32(n) % depth; r > 0 {
-		c.rotate(plans, r)
-	}
+	c.rotate(plans, uint32(n)%depth)
 	beat := c.landed
 	for i := c.oldest; i != 0; {
 		p := plans[i]
