@@ -59,8 +59,12 @@ func Over(p *Pool, below Tiers) *Tiered {
 	return &Tiered{pool: p, host: NewStore(below.Host), far: below.Far, selective: below.Selective}
 }
 
-// Match reads only. It implements [Cache] and sees the pool alone.
-func (t *Tiered) Match(p Prompt, tokens int) Hit { return t.pool.Match(p, tokens) }
+// Match reads only. It implements [Cache] and sees the pool alone. The pool need not look at a prompt of which it cannot have
+// anything, but the lower tiers are asked for its keys.
+func (t *Tiered) Match(p Prompt, tokens int) Hit {
+	t.pool.aim(p)
+	return t.pool.Match(p, tokens)
+}
 
 // Below reads only. It implements [Tier].
 func (t *Tiered) Below(_ Prompt, tokens int, h Hit) (more, far int) {

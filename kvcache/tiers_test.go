@@ -63,6 +63,14 @@ func TestTheHostGoesOnWhereThePoolEnds(t *testing.T) {
 	}
 }
 
+func TestAPrivatePromptIsLookedUpByItsOwnKeys(t *testing.T) {
+	c := Over(caching(20), Tiers{Host: 100})
+	admitOver(t, c, 0, words("a:64 b:16"))
+	if hit, below := admitOver(t, c, 1, words("A:80")); hit != 0 || below != 0 {
+		t.Errorf("the pool had %d tokens and the host %d of a prompt that nobody has seen", hit, below)
+	}
+}
+
 func TestAFullHostForgetsWhatNobodyAskedForLongest(t *testing.T) {
 	c := Over(caching(4), Tiers{Host: 4})
 	run := func(id SeqID, text string) int {
@@ -169,7 +177,7 @@ func TestWhatTheHostHasNoRoomForGoesFarther(t *testing.T) {
 }
 
 func TestWhatComesBackFromFarIsOnTheHostAgain(t *testing.T) {
-	c := tiered(6, 100, false)
+	c := tiered(7, 100, false)
 	serve(t, c, "a:64", "b:80", "a:64") // a is back on the host
 	if _, more, far := serve(t, c, "C:80", "a:64"); more != 48 || far == 48 {
 		t.Errorf("%d tokens are below, %d of them far", more, far)

@@ -30,8 +30,8 @@ type batcher struct {
 	attended  bool   // an order wants to be asked, or drafts to be counted, before every plan
 	laden     bool   // steps may carry more than their rows: blocks to be moved, or drafts
 	cohort    cohort // of the running, those that decode in step
-	recycled  *Plan  // a list
-	latest    *Plan  // the last one with work, for Check
+	folder    folder
+	last      int32 // the number of the last plan with work; 0: there has been none
 	running   running
 	waiting   queue
 	skipped   queue    // passed over at the last look: they may not be admitted yet
@@ -119,11 +119,7 @@ func (b *batcher) begin(now sim.Time) *Plan {
 	if b.attended {
 		b.attend(now)
 	}
-	p := b.recycled
-	if p == nil {
-		return &Plan{}
-	}
-	b.recycled, p.next = p.next, nil
+	p := b.folder.take()
 	p.reset()
 	return p
 }
@@ -146,7 +142,7 @@ func (p *Plan) reset() {
 	p.Moved = Moved{}
 	p.Wake = 0
 	p.Step = hardware.Step{}
-	p.Members, p.Beat, p.beats = 0, 0, false
+	p.Members, p.Beat, p.beats, p.next = 0, 0, false, 0
 	p.Last = p.Last[:0]
 }
 
@@ -155,8 +151,16 @@ func (b *batcher) end(p *Plan) *Plan {
 	if b.laden || p.Empty() {
 		return b.complete(p)
 	}
-	b.latest = p
+	b.last = p.number
 	return p
+}
+
+// latest returns the last plan with work, or nil if there has been none.
+func (b *batcher) latest() *Plan {
+	if b.last == 0 {
+		return nil
+	}
+	return b.folder.plans[b.last]
 }
 
 // complete is end for a plan that is empty, or may carry more than its rows. Empty plans are all the same one, so that
@@ -167,11 +171,11 @@ func (b *batcher) complete(p *Plan) *Plan {
 		b.idle.Preempted = append(b.idle.Preempted, p.Preempted...)
 		b.idle.Loads = append(b.idle.Loads, p.Loads...)
 		b.idle.Wake = p.Wake
-		b.recycle(p)
+		b.folder.put(p)
 		return &b.idle
 	}
 	p.Moved, b.moved = b.moved, Moved{}
-	b.latest = p
+	b.last = p.number
 	if b.spec.on {
 		b.spec.now = b.spec.after(p.Step.Seqs)
 		p.Step.Draft.Depth = int(b.spec.now)
@@ -287,11 +291,8 @@ func (b *batcher) Done(p *Plan, _ sim.Time) {
 	for i := range p.Work {
 		b.ran(&p.Work[i])
 	}
-	b.recycle(p)
+	b.folder.put(p)
 }
-
-// recycle keeps a plan to be used again.
-func (b *batcher) recycle(p *Plan) { p.next, b.recycled = b.recycled, p }
 
 // ran reports that a row has run.
 func (b *batcher) ran(w *Work) {

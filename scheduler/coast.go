@@ -16,7 +16,7 @@ type Coaster interface {
 // Calm reads only. It implements [Coaster].
 func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	c := &b.cohort
-	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p || !c.alone() || b.admits() || c.size > int(b.capacity) {
+	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p.number || !c.alone() || b.admits() || c.size > int(b.capacity) {
 		return 0
 	}
 	blocks = blocks[:c.same(len(blocks))]
@@ -58,33 +58,34 @@ func (b *batcher) someoneWaits() bool { return b.waiting.n+b.skipped.n > 0 }
 
 // Coast takes the next n beats. It implements [Coaster].
 func (b *batcher) Coast(n int) {
-	c := &b.cohort
+	c, plans := &b.cohort, b.folder.plans
 	size, read := c.size, c.contexts+int64(c.size)
-	before, depth := c.beat, int(c.beat-c.landed)
+	before, depth := c.beat, uint32(c.beat-c.landed)
 	c.beat += int64(n)
 	c.contexts += int64(n) * int64(size)
 	c.steady.Take(c.phases.pass(n, size))
 	b.plans += int32(n)
 	c.landed += int64(n)
-	c.rotate(int(uint32(n) % uint32(depth)))
+	c.rotate(plans, uint32(n)%depth)
 	beat := c.landed
-	for p := c.oldest; p != nil; p = p.next {
+	for i := c.oldest; i != 0; {
+		p := plans[i]
 		if beat++; beat > before {
 			p.Beat, p.Last = beat, p.Last[:0]
 			p.take(size, read+(beat-before-1)*int64(size))
 		}
+		i = p.next
 	}
 	if c.last.Any(c.beat) {
-		c.release(c.newest)
+		c.release(plans[c.newest])
 	}
 }
 
 // rotate makes n times the oldest beat in flight the latest.
-func (c *cohort) rotate(n int) {
+func (c *cohort) rotate(plans []*Plan, n uint32) {
 	for range n {
-		p := c.oldest
-		c.newest.next = p
-		c.oldest, c.newest = p.next, p
-		p.next = nil
+		p := plans[c.oldest]
+		plans[c.newest].next = p.number
+		c.oldest, c.newest, p.next = p.next, p.number, 0
 	}
 }

@@ -22,8 +22,8 @@ type cohort struct {
 	landed   int64  // beats that are done
 	contexts int64  // Σ Computed of the members
 	phases   phases // who begins a block when
-	oldest   *Plan  // of the beats in flight, the first of a list; nil: there is none
-	newest   *Plan  // and its end
+	oldest   int32  // of the beats in flight, the first of a list of plans; 0: there is none
+	newest   int32  // and its end
 
 	steady kvcache.Steady // nil: the cache wants to hear of every token, so there is no cohort
 	last   sim.Wheel[Seq] // members by the beat that gives them the last token they may have
@@ -95,12 +95,12 @@ func (b *batcher) ride(p *Plan) bool {
 		c.release(p)
 	}
 	p.Beat = c.beat
-	if c.oldest == nil {
-		c.oldest = p
+	if c.oldest == 0 {
+		c.oldest = p.number
 	} else {
-		c.newest.next = p
+		b.folder.plans[c.newest].next = p.number
 	}
-	c.newest = p
+	c.newest = p.number
 	return true
 }
 
@@ -249,8 +249,8 @@ func (s *Seq) content() int { return int(s.Computed - s.Pending) }
 
 // callBack names s, which is about to leave the cohort, in the beats in flight that give it so many tokens.
 func (b *batcher) callBack(s *Seq, tokens int32) {
-	for p := b.cohort.oldest; p != nil; p = p.next {
-		if s.Rides(p) {
+	for n := b.cohort.oldest; n != 0; n = b.folder.plans[n].next {
+		if p := b.folder.plans[n]; s.Rides(p) {
 			p.name(s, s.Computed+int32(p.Beat-s.joined)-1)
 		}
 	}
@@ -293,7 +293,7 @@ func (b *batcher) resume(s *Seq) {
 
 // land notes that a beat is done: every member that was in it knows one token more.
 func (c *cohort) land(p *Plan) {
-	if c.oldest == p {
+	if c.oldest == p.number {
 		c.oldest, c.landed = p.next, p.Beat
 	}
 }

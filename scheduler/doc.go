@@ -5,9 +5,10 @@
 // # One mechanism
 //
 // What all policies share is written once, in the batcher: who runs and who waits, what a step has spent (batcher.go),
+// plans that are used again (folder.go), tokens as blocks (blocks.go),
 // how sequences grow, are admitted and lose their memory (memory.go, swap.go), who comes first (order.go), what is set
 // aside for those who run (reserve.go), decodes before prompts (classes.go), prompts in one piece (whole.go), drafts
-// (speculate.go), and decoding without naming anybody (cohort.go, coast.go). A policy is a file of its own that puts these together:
+// (speculate.go), and decoding without naming anybody (cohort.go, phases.go, coast.go). A policy is a file of its own that puts these together:
 //
 //	name        paper or engine                                       file                   a step
 //	static      FasterTransformer 2019, Triton's dynamic batcher      static.go, collect.go  a batch from its prompts to its longest answer

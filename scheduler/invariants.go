@@ -72,11 +72,12 @@ func (b *batcher) unverified() int32 {
 // Budget: the last step took no more tokens than it may, unless it served one sequence that cannot be split, and its
 // sums are those of its rows.
 func (b *batcher) checkBudget() error {
-	if b.latest == nil {
+	latest := b.latest()
+	if latest == nil {
 		return nil
 	}
 	tokens, decoded := int32(0), int32(0)
-	for _, w := range b.latest.Work {
+	for _, w := range latest.Work {
 		if w.Tokens < 1 {
 			return fmt.Errorf("scheduler: budget: sequence %d is in a step with %d tokens", w.Seq.ID, w.Tokens)
 		}
@@ -85,20 +86,20 @@ func (b *batcher) checkBudget() error {
 			decoded += w.Tokens
 		}
 	}
-	tokens += int32(b.latest.Members)
+	tokens += int32(latest.Members)
 	if b.unbounded && tokens == decoded {
 		tokens = 0
 	}
-	if tokens > b.capacity && len(b.latest.Work) > 1 {
+	if tokens > b.capacity && len(latest.Work) > 1 {
 		return fmt.Errorf("scheduler: budget: %d tokens in a step of %d", tokens, b.capacity)
 	}
-	if b.latest.beats || b.padded {
+	if latest.beats || b.padded {
 		return nil // not all of its rows are here, or some that are here cost more
 	}
-	sum := b.sum(b.latest.Work)
-	sum.Draft.Depth = b.latest.Step.Draft.Depth
-	if sum != b.latest.Step {
-		return fmt.Errorf("scheduler: sums: the step says %+v, its rows add up to %+v", b.latest.Step, sum)
+	sum := b.sum(latest.Work)
+	sum.Draft.Depth = latest.Step.Draft.Depth
+	if sum != latest.Step {
+		return fmt.Errorf("scheduler: sums: the step says %+v, its rows add up to %+v", latest.Step, sum)
 	}
 	return nil
 }

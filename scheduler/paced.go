@@ -30,8 +30,8 @@ type pacer interface {
 
 func (o paced) pace(now sim.Time, b *batcher) int32 {
 	start := now
-	if b.async && b.latest != nil {
-		start = now.Add(took(o.cost, b.latest.Step)) // the step under way ends first
+	if latest := b.latest(); b.async && latest != nil {
+		start = now.Add(took(o.cost, latest.Step)) // the step under way ends first
 	}
 	slack := time.Duration(math.MaxInt64)
 	var step hardware.Step

@@ -46,12 +46,12 @@ func (f *phases) foresee(blocks []int) {
 
 // pass moves on by n beats, and returns the blocks that they begin: in a round every member begins one.
 func (f *phases) pass(n, members int) (blocks int) {
-	for ; n >= f.size; n -= f.size {
-		blocks += members
-	}
-	for _, begun := range f.twice[f.begins : f.begins+n] {
+	rounds := int(uint32(n) / uint32(f.size))
+	rest := n - rounds*f.size
+	blocks = rounds * members
+	for _, begun := range f.twice[f.begins : f.begins+rest] {
 		blocks += begun
 	}
-	f.turn(n)
+	f.turn(rest)
 	return blocks
 }

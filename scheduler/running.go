@@ -1,5 +1,7 @@
 package scheduler
 
+import "slices"
+
 // running holds the sequences that run, in the order of their admission, which is that of their Rank. Every sequence knows
 // its place, and one that leaves from the middle leaves a hole behind: nobody else is touched or moved. Holes are closed
 // all at once, when somebody wants to see the list or when they are most of it.
@@ -11,13 +13,24 @@ type running struct {
 
 // add puts s at the end.
 func (r *running) add(s *Seq) {
-	if len(r.places) == cap(r.places) && 2*r.n <= len(r.places) {
-		r.close()
+	if len(r.places) == cap(r.places) {
+		r.widen()
 	}
-	s.Rank, s.index = r.ranks, int32(len(r.places))
+	n := len(r.places)
+	s.Rank, s.index = r.ranks, int32(n)
 	r.ranks++
 	r.n++
-	r.places = append(r.places, s)
+	r.places = r.places[:n+1]
+	r.places[n] = s
+}
+
+// widen makes room at the end: where the holes are, if they are most of the list.
+func (r *running) widen() {
+	if n := len(r.places); 2*r.n > n || n == 0 {
+		r.places = slices.Grow(r.places, max(n, 16))
+	} else {
+		r.close()
+	}
 }
 
 // remove takes out s, which is in it.

@@ -105,8 +105,9 @@ type Plan struct {
 	// Beat counts the plans with members, this one included if it has any.
 	Beat int64
 
-	beats bool  // it was made with members; they may have been named since
-	next  *Plan // in the list that holds it: of the beats in flight, or of plans to be used again
+	beats  bool  // it was made with members; they may have been named since
+	number int32 // in the scheduler's folder
+	next   int32 // in the list that holds it: of the beats in flight, or of plans not in use
 }
 
 // A Load is KV on its way from a lower tier to a sequence that has the memory for it already. When it has arrived, or

@@ -84,10 +84,11 @@ func (o *slo) tick(now sim.Time, b *batcher) {
 // company returns what the others cost whoever is admitted now: a step like the last one goes with its own, and where
 // steps are planned ahead, one is still under way.
 func (o *slo) company(b *batcher) time.Duration {
-	if b.latest == nil || b.running.n == 0 {
+	latest := b.latest()
+	if latest == nil || b.running.n == 0 {
 		return 0
 	}
-	step := took(o.cost, b.latest.Step)
+	step := took(o.cost, latest.Step)
 	if b.async {
 		step *= 2
 	}
