@@ -151,29 +151,6 @@ type absence struct {
 	span int64     // … and for how long that was
 }
 
-// take advances the engine's cumulative times by one step. As it ends, sequences hold so many blocks of the pool, and so large
-// a share of it.
-func (w *watch) take(r *engine.Ran, blocks int, held float64) {
-	cost, busy := newBill(&r.Cost, r.Hidden), int64(r.Busy)
-	w.sample(r, cost, blocks, held)
-	if step := &r.Plan.Step; step.Seqs > step.Decodes {
-		w.mixed(r, cost)
-	} else if cost.total == busy {
-		cost.addTo(&w.sums)
-	} else {
-		cost.addPart(&w.sums, busy)
-	}
-	w.sums[overhead] += int64(r.End-w.clock) - busy // idle: a request that waits through it waits for the host
-	w.clock = r.End
-	if w.flying > 0 {
-		w.flying--
-	}
-	if w.stale > 0 {
-		w.stale--
-		w.recover(r.Plan)
-	}
-}
-
 // mixed splits the busy time of a step with prefill chunks from the point of view of its decodes, and charges the owners
 // of the chunks with what the step took of theirs.
 func (w *watch) mixed(r *engine.Ran, cost bill) {

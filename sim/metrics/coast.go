@@ -33,7 +33,7 @@ func (w *watch) tread(s engine.Ran, pool *kvcache.Usage) {
 	m := s.Members
 	w.decodes.Step = hardware.Step{Tokens: m, Seqs: m, Decodes: m, Sampled: m}
 	s.Plan = &w.decodes
-	w.take(&s, pool.Held, share(*pool))
+	w.take(&s, *pool)
 	w.count(m)
 	if !w.r.perToken {
 		w.r.gaps.add(s.Gap, m)

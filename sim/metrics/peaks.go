@@ -21,11 +21,15 @@ type tallied struct{ second, tokens uint32 }
 // add counts n tokens at instant t; origin is where the first second begins. Instants come in order.
 func (y *tally) add(t, origin sim.Time, n int) {
 	if t >= y.until {
-		s := max(t-origin, 0) / second
-		y.seconds = append(y.seconds, tallied{second: uint32(s)})
-		y.until = origin + (s+1)*second
+		y.begin(max(t-origin, 0)/second, origin)
 	}
 	y.seconds[len(y.seconds)-1].tokens += uint32(n)
+}
+
+// begin turns to another second.
+func (y *tally) begin(s, origin sim.Time) {
+	y.seconds = append(y.seconds, tallied{second: uint32(s)})
+	y.until = origin + (s+1)*second
 }
 
 // busiest returns the most tokens that all tallies together count in one second.

@@ -52,10 +52,7 @@ func (w *watch) hooks() engine.Hooks {
 			w.r.gaps.add(gap, n)
 		},
 		Planned: w.planned,
-		Ran: func(r *engine.Ran) {
-			pool := w.pool()
-			w.take(r, pool.Held, share(pool))
-		},
+		Ran:     func(r *engine.Ran) { w.take(r, w.pool()) },
 		Coasted: w.coasted,
 	}
 	w.hearRequests(&h)
