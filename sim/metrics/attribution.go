@@ -129,6 +129,7 @@ type stay struct {
 	marks
 	lag   time.Duration // that its first token took to the client: of the next ones nothing better is known; valid once emitted
 	first waterline     // likewise
+	_     int64         // so that a stay fills two lines of a cache
 }
 
 // marks say how far a request has come.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"github.com/servesim/servesim/kvcache"
+	"github.com/servesim/servesim/sim"
 	"github.com/servesim/servesim/sim/engine"
 )
 
@@ -23,7 +24,7 @@ func (w *watch) take(r *engine.Ran, pool kvcache.Usage) {
 		u.fills(pool.Held, held)
 		// Most steps were busy for just what they cost, and count as a whole. A GPU works on a step for its time on one
 		// pipeline stage, however long it takes to pass them all.
-		if whole && warmup <= r.End.Add(-r.Busy) && w.census.present > 0 {
+		if whole && warmup <= r.End-sim.Time(r.Busy) && w.census.present > 0 {
 			cost.addTo(&u.busy)
 			u.running += float64(seqs) * float64(r.End-r.Start)
 			u.held += held * float64(r.Busy)

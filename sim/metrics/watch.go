@@ -78,19 +78,16 @@ func (w *watch) warmsUp() {
 	w.keepDrafts()
 }
 
-// stay returns what is kept of a life.
-func (w *watch) stay(l *engine.Life) *stay {
-	if int(l.Slot) >= len(w.stays) {
-		w.makeRoom(l)
+// enter returns room for what is kept of a life that has just come.
+func (w *watch) enter(l *engine.Life) *stay {
+	for int(l.Slot) >= len(w.stays) {
+		w.stays = append(w.stays, stay{})
 	}
 	return &w.stays[l.Slot]
 }
 
-func (w *watch) makeRoom(l *engine.Life) {
-	for int(l.Slot) >= len(w.stays) {
-		w.stays = append(w.stays, stay{})
-	}
-}
+// stay returns what is kept of a life.
+func (w *watch) stay(l *engine.Life) *stay { return &w.stays[l.Slot] }
 
 // stayOf returns what is kept of the life that a sequence belongs to, or nil.
 func (w *watch) stayOf(s *scheduler.Seq) *stay {
@@ -103,7 +100,7 @@ func (w *watch) stayOf(s *scheduler.Seq) *stay {
 // hearRequests sets the hooks that every request passes.
 func (w *watch) hearRequests(h *engine.Hooks) {
 	h.Arrived = func(now sim.Time, l *engine.Life) {
-		st := w.stay(l)
+		st := w.enter(l)
 		st.arrived, st.own, st.marks = now, prompting{}, marks{present: true}
 		if l.Seq != nil {
 			w.file(l)
@@ -158,9 +155,19 @@ func (w *watch) hearRequests(h *engine.Hooks) {
 
 // count counts n tokens of the newest step, unless they belong to the warm-up.
 func (w *watch) count(n int) {
-	if w.clock >= w.r.c.Warmup {
-		w.tally.add(w.clock, w.r.origin, n)
+	if w.clock >= w.tally.until {
+		w.turn()
 	}
+	w.tally.tokens += n
+}
+
+// turn begins another second of the tally. All that comes before the end of the warm-up counts as one that is never filed.
+func (w *watch) turn() {
+	if warmup := w.r.c.Warmup; w.clock < warmup {
+		w.tally.until = warmup
+		return
+	}
+	w.tally.begin(w.clock, w.r.origin)
 }
 
 // A speech is an answer under way, token by token.
