@@ -43,8 +43,7 @@ type watch struct {
 	early    engine.Drafted     // drafts verified before the warm-up was over
 }
 
-// hooks are what the engine calls. Those that every request and every step pass are function literals, since a method value
-// costs a second call.
+// hooks are what the engine calls.
 func (w *watch) hooks() engine.Hooks {
 	h := engine.Hooks{
 		Gap: func(gap time.Duration, n int) {
@@ -97,7 +96,7 @@ func (w *watch) stayOf(s *scheduler.Seq) *stay {
 	return &w.stays[w.slots[s.ID]]
 }
 
-// hearRequests sets the hooks that every request passes.
+// hearRequests sets the hooks that requests pass. They are function literals, since a method value costs a second call.
 func (w *watch) hearRequests(h *engine.Hooks) {
 	h.Arrived = func(now sim.Time, l *engine.Life) {
 		st := w.enter(l)
@@ -112,8 +111,6 @@ func (w *watch) hearRequests(h *engine.Hooks) {
 		}
 		w.r.arrive(now, l, w, st)
 	}
-	h.Preempted = func(_ sim.Time, l *engine.Life) { w.lose(l) }
-	h.Resumed = func(_ sim.Time, l *engine.Life) { w.regain(l) }
 	h.Admitted = func(now sim.Time, l *engine.Life) {
 		if st := w.stay(l); st.present && !st.started {
 			st.started = true
@@ -127,6 +124,8 @@ func (w *watch) hearRequests(h *engine.Hooks) {
 		st.first.by, st.first.at = w.sums, l.First
 		w.count(1)
 	}
+	h.Preempted = func(_ sim.Time, l *engine.Life) { w.lose(l) }
+	h.Resumed = func(_ sim.Time, l *engine.Life) { w.regain(l) }
 	h.Finished = func(now sim.Time, l *engine.Life) {
 		st, r := w.stay(l), w.r
 		if !st.present {
