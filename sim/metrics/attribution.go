@@ -129,6 +129,7 @@ type stay struct {
 	marks
 	lag   time.Duration // that its first token took to the client: of the next ones nothing better is known; valid once emitted
 	first waterline     // likewise
+	_     int64         // so that a stay fills two lines of a cache
 }
 
 // marks say how far a request has come.
@@ -149,29 +150,6 @@ type absence struct {
 	lost waterline // at its last token before it lost its memory, the newest time
 	gone split     // cumulative times that passed while away …
 	span int64     // … and for how long that was
-}
-
-// take advances the engine's cumulative times by one step. As it ends, sequences hold so many blocks of the pool, and so large
-// a share of it.
-func (w *watch) take(r *engine.Ran, blocks int, held float64) {
-	cost, busy := newBill(&r.Cost, r.Hidden), int64(r.Busy)
-	w.sample(r, cost, blocks, held)
-	if step := &r.Plan.Step; step.Seqs > step.Decodes {
-		w.mixed(r, cost)
-	} else if cost.total == busy {
-		cost.addTo(&w.sums)
-	} else {
-		cost.addPart(&w.sums, busy)
-	}
-	w.sums[overhead] += int64(r.End-w.clock) - busy // idle: a request that waits through it waits for the host
-	w.clock = r.End
-	if w.flying > 0 {
-		w.flying--
-	}
-	if w.stale > 0 {
-		w.stale--
-		w.recover(r.Plan)
-	}
 }
 
 // mixed splits the busy time of a step with prefill chunks from the point of view of its decodes, and charges the owners

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"time"
-
 	"github.com/servesim/servesim/hardware"
 	"github.com/servesim/servesim/kvcache"
 	"github.com/servesim/servesim/sim/engine"
@@ -15,17 +13,18 @@ func (w *watch) coasted(steps []engine.Ran) {
 		blocks += steps[i].Blocks
 	}
 	pool.Held -= blocks // back to what it was when the first of them ended
+	n := 0
 	if w.census.present > 0 && steps[0].Start >= w.r.c.Warmup {
-		for len(steps) > 0 {
-			n := w.glide(steps, &pool)
-			if n == 0 {
+		for n < len(steps) {
+			even := w.glide(steps[n:], &pool)
+			if even == 0 {
 				break
 			}
-			steps = steps[n:]
+			n += even
 		}
 	}
-	for i := range steps {
-		w.tread(steps[i], &pool)
+	for ; n < len(steps); n++ {
+		w.tread(steps[n], &pool)
 	}
 }
 
@@ -34,7 +33,7 @@ func (w *watch) tread(s engine.Ran, pool *kvcache.Usage) {
 	m := s.Members
 	w.decodes.Step = hardware.Step{Tokens: m, Seqs: m, Decodes: m, Sampled: m}
 	s.Plan = &w.decodes
-	w.take(&s, pool.Held, share(*pool))
+	w.take(&s, *pool)
 	w.count(m)
 	if !w.r.perToken {
 		w.r.gaps.add(s.Gap, m)
@@ -46,19 +45,15 @@ func (w *watch) tread(s engine.Ran, pool *kvcache.Usage) {
 // glide is coasted for as many of the steps as are of one size and were busy from end to end, which most are: what they
 // took is all in their cost. It returns how many those are.
 func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) int {
-	n := even(steps)
+	var took split
+	n := w.use.glide(steps, pool, &took)
 	if n == 0 {
 		return 0
 	}
 	steps = steps[:n]
 	members, last := steps[0].Members, steps[n-1].End
-	u := &w.use
-	u.steps += int64(n)
-	u.tokens += int64(n * members)
-	u.peakRunning = max(u.peakRunning, members)
-	u.glide(steps, pool)
-	busy := w.addCosts(steps)
-	w.sums[overhead] += int64(last-w.clock) - busy
+	w.sums.add(&took)
+	w.sums[overhead] += int64(last-w.clock) - took.total()
 	w.clock = last
 	w.stale = max(w.stale-n, 0)
 	if !w.r.perToken {
@@ -74,62 +69,45 @@ func (w *watch) glide(steps []engine.Ran, pool *kvcache.Usage) int {
 	return n
 }
 
-// even returns how many of the first steps are of one size and were busy for just what they cost.
-func even(steps []engine.Ran) int {
-	members := steps[0].Members
-	for i := range steps {
-		r := &steps[i]
-		if newBill(&r.Cost, r.Hidden).total != int64(r.Busy) || r.Members != members {
-			return i
-		}
-	}
-	return len(steps)
-}
-
-// addCosts adds what such steps took to the sums of the engine and of its GPUs, and returns how long they were busy.
-func (w *watch) addCosts(steps []engine.Ran) (busy int64) {
-	var all, arithmetic, streaming, reading, talking time.Duration
-	for i := range steps {
-		r := &steps[i]
-		all += r.Busy
-		arithmetic += r.Cost.By.Compute
-		streaming += r.Cost.By.Weights
-		reading += r.Cost.By.KVRead
-		talking += r.Cost.By.Network
-	}
-	by := hardware.Causes{
-		Compute: arithmetic, Weights: streaming, KVRead: reading, Network: talking,
-		Overhead: all - arithmetic - streaming - reading - talking,
-	}
-	total := bill{by: &by, total: int64(all)}
-	total.addTo(&w.use.busy)
-	total.addTo(&w.sums)
-	return total.total
-}
-
-// glide adds steps of one size to the sums over time. Those of floating-point numbers take each step by itself, in order, for
-// that decides their last digits. The pool fills meanwhile, so that its peak is what the last step saw.
-func (u *usage) glide(steps []engine.Ran, pool *kvcache.Usage) {
-	size, held := float64(steps[0].Members), share(*pool)
-	running, area, device := u.running, u.held, u.device
+// glide takes in the first of some steps, as many as are of one size and were busy for just what they cost. It returns their
+// number, and adds up what they took. Sums of floating-point numbers take each step by itself, in order, for that decides
+// their last digits. The pool fills meanwhile, so that its peak is what the last step saw.
+func (u *usage) glide(steps []engine.Ran, pool *kvcache.Usage, took *split) (n int) {
+	members, held := steps[0].Members, share(*pool)
+	size, running, area, device := float64(members), u.running, u.held, u.device
 	flops, bytes, joules := u.flops, u.bytes, u.joules
-	for i := range steps {
-		r := &steps[i]
+	for n < len(steps) {
+		r := &steps[n]
+		c := &r.Cost
+		rest := r.Busy - c.By.Compute - c.By.Weights - c.By.KVRead - c.By.Network
+		if rest != c.By.Overhead+c.Exposed+max(c.Host-r.Hidden, 0) || r.Members != members {
+			break
+		}
+		n++
+		took[compute] += int64(c.By.Compute)
+		took[weights] += int64(c.By.Weights)
+		took[kvRead] += int64(c.By.KVRead)
+		took[network] += int64(c.By.Network)
+		took[overhead] += int64(rest)
 		running += size * float64(r.End-r.Start)
 		area += held * float64(r.Busy)
-		device += float64(r.Cost.Device)
-		flops += r.Cost.FLOPs
-		bytes += r.Cost.Bytes
-		joules += r.Cost.Joules
+		device += float64(c.Device)
+		flops += c.FLOPs
+		bytes += c.Bytes
+		joules += c.Joules
+		u.fills(pool.Held, held)
 		if r.Blocks > 0 {
-			u.fills(pool.Held, held)
 			pool.Held += r.Blocks
 			held = share(*pool)
 		}
 	}
 	u.running, u.held, u.device = running, area, device
 	u.flops, u.bytes, u.joules = flops, bytes, joules
-	if steps[len(steps)-1].Blocks == 0 {
-		u.fills(pool.Held, held)
+	u.busy.add(took)
+	if n > 0 {
+		u.steps += int64(n)
+		u.tokens += int64(n * members)
+		u.peakRunning = max(u.peakRunning, members)
 	}
+	return n
 }

@@ -44,8 +44,18 @@ func (g *gaps) add(gap time.Duration, n int) {
 	g.bins[g.binOf(v)] += w
 }
 
-// addEach pools n gaps of each of some steps. Such gaps hardly differ: most often one bin takes them all.
+// addEach pools n gaps of each of some steps.
 func (g *gaps) addEach(steps []engine.Ran, n int) {
+	if len(steps) < 3 || len(steps) > shortGaps || !g.addAlike(steps, n) {
+		for i := range steps {
+			g.add(steps[i].Gap, n)
+		}
+	}
+}
+
+// addAlike is addEach for gaps that are short, and reports whether they are. Such gaps hardly differ: most often one bin takes
+// them all.
+func (g *gaps) addAlike(steps []engine.Ran, n int) bool {
 	least, largest := steps[0].Gap, steps[0].Gap
 	var sum, squares int64
 	for i := range steps {
@@ -54,11 +64,8 @@ func (g *gaps) addEach(steps []engine.Ran, n int) {
 		sum += int64(v)
 		squares += int64(v * v)
 	}
-	if least < 0 || largest >= shortGap || len(steps) > shortGaps {
-		for i := range steps {
-			g.add(steps[i].Gap, n)
-		}
-		return
+	if least < 0 || largest >= shortGap {
+		return false
 	}
 	w := int64(n)
 	g.least, g.largest = min(g.least, int64(least)), max(g.largest, int64(largest))
@@ -67,11 +74,12 @@ func (g *gaps) addEach(steps []engine.Ran, n int) {
 	g.squares = g.squares.plus(wide{0, uint64(squares)}.times(w))
 	if bin := binOf(int64(least)); bin == binOf(int64(largest)) {
 		g.bins[bin] += w * int64(len(steps))
-		return
+		return true
 	}
 	for i := range steps {
 		g.bins[binOf(int64(steps[i].Gap))] += w
 	}
+	return true
 }
 
 // binOf returns the bin of a gap, whatever its length.

@@ -73,7 +73,7 @@ func (r *Recorder) Legs() engine.Hooks {
 }
 
 func (w *watch) legBegins(_ sim.Time, l *engine.Life) {
-	*w.stay(l) = stay{}
+	*w.enter(l) = stay{}
 	w.file(l)
 	w.legs++
 	w.requests++

@@ -12,8 +12,9 @@ const second sim.Time = 1e9
 
 // A tally counts tokens in consecutive seconds; seconds without any take no room.
 type tally struct {
-	seconds []tallied
-	until   sim.Time // end of the newest second
+	seconds []tallied // the newest of them is still being counted
+	until   sim.Time  // its end
+	tokens  int       // in it
 }
 
 type tallied struct{ second, tokens uint32 }
@@ -21,17 +22,33 @@ type tallied struct{ second, tokens uint32 }
 // add counts n tokens at instant t; origin is where the first second begins. Instants come in order.
 func (y *tally) add(t, origin sim.Time, n int) {
 	if t >= y.until {
-		s := max(t-origin, 0) / second
-		y.seconds = append(y.seconds, tallied{second: uint32(s)})
-		y.until = origin + (s+1)*second
+		y.begin(t, origin)
 	}
-	y.seconds[len(y.seconds)-1].tokens += uint32(n)
+	y.tokens += n
+}
+
+// begin turns to the second of an instant.
+func (y *tally) begin(t, origin sim.Time) {
+	y.close()
+	s := max(t-origin, 0) / second
+	y.seconds = append(y.seconds, tallied{second: uint32(s)})
+	y.until, y.tokens = origin+(s+1)*second, 0
+}
+
+// close files what has been counted in the newest second so far.
+func (y *tally) close() {
+	if n := len(y.seconds); n > 0 {
+		y.seconds[n-1].tokens = uint32(y.tokens)
+	}
 }
 
 // busiest returns the most tokens that all tallies together count in one second.
 func busiest(ys []*tally) int {
 	at := make([]int, len(ys))
 	best := 0
+	for _, y := range ys {
+		y.close()
+	}
 	for {
 		s, found := uint32(0), false
 		for i, y := range ys {

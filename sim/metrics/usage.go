@@ -42,36 +42,6 @@ func (l *lateStep) spell() spell {
 	return spell{ran: &l.ran, cost: newBill(&l.ran.Cost, l.ran.Hidden), seqs: l.seqs, held: l.held}
 }
 
-// sample takes in a step. A GPU works on it for its time on one pipeline stage, however long it takes to pass them all.
-func (w *watch) sample(r *engine.Ran, cost bill, blocks int, held float64) {
-	warmup := w.r.c.Warmup
-	if r.End <= warmup && warmup > 0 {
-		return
-	}
-	u, step := &w.use, &r.Plan.Step
-	seqs, running := step.Seqs, step.Seqs
-	u.steps++
-	u.tokens += int64(step.Tokens)
-	if w.newest.end > r.Start { // it passes several pipeline stages
-		running += w.overlapping(r.Start)
-	}
-	w.newest = passing{r.End, seqs}
-	u.peakRunning = max(u.peakRunning, running)
-	u.fills(blocks, held)
-	// Most steps were busy for just what they cost, and count as a whole.
-	if cost.total == int64(r.Busy) && warmup <= r.End.Add(-r.Busy) && w.census.present > 0 {
-		cost.addTo(&u.busy)
-		u.running += float64(seqs) * float64(r.End-r.Start)
-		u.held += held * float64(r.Busy)
-		u.device += float64(r.Cost.Device)
-		u.flops += r.Cost.FLOPs
-		u.bytes += r.Cost.Bytes
-		u.joules += r.Cost.Joules
-		return
-	}
-	w.samplePart(&spell{ran: r, cost: cost, seqs: seqs, held: held})
-}
-
 // samplePart takes in a step of which perhaps not all counts. When nobody is left, whether it is measured is known at the next
 // arrival, or at the end.
 func (w *watch) samplePart(s *spell) {

@@ -43,8 +43,7 @@ type watch struct {
 	early    engine.Drafted     // drafts verified before the warm-up was over
 }
 
-// hooks are what the engine calls. Those that every request and every step pass are function literals, since a method value
-// costs a second call.
+// hooks are what the engine calls.
 func (w *watch) hooks() engine.Hooks {
 	h := engine.Hooks{
 		Gap: func(gap time.Duration, n int) {
@@ -52,10 +51,7 @@ func (w *watch) hooks() engine.Hooks {
 			w.r.gaps.add(gap, n)
 		},
 		Planned: w.planned,
-		Ran: func(r *engine.Ran) {
-			pool := w.pool()
-			w.take(r, pool.Held, share(pool))
-		},
+		Ran:     func(r *engine.Ran) { w.take(r, w.pool()) },
 		Coasted: w.coasted,
 	}
 	w.hearRequests(&h)
@@ -81,19 +77,16 @@ func (w *watch) warmsUp() {
 	w.keepDrafts()
 }
 
-// stay returns what is kept of a life.
-func (w *watch) stay(l *engine.Life) *stay {
-	if int(l.Slot) >= len(w.stays) {
-		w.makeRoom(l)
+// enter returns room for what is kept of a life that has just come.
+func (w *watch) enter(l *engine.Life) *stay {
+	for int(l.Slot) >= len(w.stays) {
+		w.stays = append(w.stays, stay{})
 	}
 	return &w.stays[l.Slot]
 }
 
-func (w *watch) makeRoom(l *engine.Life) {
-	for int(l.Slot) >= len(w.stays) {
-		w.stays = append(w.stays, stay{})
-	}
-}
+// stay returns what is kept of a life.
+func (w *watch) stay(l *engine.Life) *stay { return &w.stays[l.Slot] }
 
 // stayOf returns what is kept of the life that a sequence belongs to, or nil.
 func (w *watch) stayOf(s *scheduler.Seq) *stay {
@@ -103,10 +96,10 @@ func (w *watch) stayOf(s *scheduler.Seq) *stay {
 	return &w.stays[w.slots[s.ID]]
 }
 
-// hearRequests sets the hooks that every request passes.
+// hearRequests sets the hooks that requests pass. They are function literals, since a method value costs a second call.
 func (w *watch) hearRequests(h *engine.Hooks) {
 	h.Arrived = func(now sim.Time, l *engine.Life) {
-		st := w.stay(l)
+		st := w.enter(l)
 		st.arrived, st.own, st.marks = now, prompting{}, marks{present: true}
 		if l.Seq != nil {
 			w.file(l)
@@ -118,8 +111,6 @@ func (w *watch) hearRequests(h *engine.Hooks) {
 		}
 		w.r.arrive(now, l, w, st)
 	}
-	h.Preempted = func(_ sim.Time, l *engine.Life) { w.lose(l) }
-	h.Resumed = func(_ sim.Time, l *engine.Life) { w.regain(l) }
 	h.Admitted = func(now sim.Time, l *engine.Life) {
 		if st := w.stay(l); st.present && !st.started {
 			st.started = true
@@ -133,6 +124,8 @@ func (w *watch) hearRequests(h *engine.Hooks) {
 		st.first.by, st.first.at = w.sums, l.First
 		w.count(1)
 	}
+	h.Preempted = func(_ sim.Time, l *engine.Life) { w.lose(l) }
+	h.Resumed = func(_ sim.Time, l *engine.Life) { w.regain(l) }
 	h.Finished = func(now sim.Time, l *engine.Life) {
 		st, r := w.stay(l), w.r
 		if !st.present {
@@ -161,9 +154,19 @@ func (w *watch) hearRequests(h *engine.Hooks) {
 
 // count counts n tokens of the newest step, unless they belong to the warm-up.
 func (w *watch) count(n int) {
-	if w.clock >= w.r.c.Warmup {
-		w.tally.add(w.clock, w.r.origin, n)
+	if w.clock >= w.tally.until {
+		w.turn()
 	}
+	w.tally.tokens += n
+}
+
+// turn begins another second of the tally. All that comes before the end of the warm-up counts as one that is never filed.
+func (w *watch) turn() {
+	if warmup := w.r.c.Warmup; w.clock < warmup {
+		w.tally.until = warmup
+		return
+	}
+	w.tally.begin(w.clock, w.r.origin)
 }
 
 // A speech is an answer under way, token by token.
