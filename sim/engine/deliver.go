@@ -184,8 +184,10 @@ func (e *Engine) emit(l *life, at sim.Time) {
 
 // outcome is how an answer ends whose last chunk is there at instant at: in vain, if its client has given up by then.
 func (l *life) outcome(at sim.Time) workload.Outcome {
-	if r := l.Request; r.Timeout > 0 && at > r.Arrival.Add(r.Timeout) {
-		return workload.Outcome{Status: workload.Aborted, At: r.Arrival.Add(r.Timeout)}
+	if l.timer != nil {
+		if r := l.Request; at > r.Arrival.Add(r.Timeout) {
+			return workload.Outcome{Status: workload.Aborted, At: r.Arrival.Add(r.Timeout)}
+		}
 	}
 	return workload.Outcome{Status: workload.Completed, At: at}
 }

@@ -9,26 +9,28 @@ import (
 	"github.com/servesim/servesim/sim/workload"
 )
 
-// A life is a Life and what only the engine may know of it. It is recycled together with its sequence.
+// A life is a Life and what only the engine may know of it. It is recycled together with its sequence. When an answer ends
+// its life has not been touched for long: what is needed then fills few cache lines.
 type life struct {
 	Life
-	seq    scheduler.Seq
 	done   func(workload.Outcome)
-	timer  sim.Timer
 	joined int64         // beats when it went unnamed; -1: plans name it
-	peg    peg           // files it under the beat in which its answer ends by itself
-	ready  sim.Time      // when its newest token leaves the last pipeline stage; kept with several stages only
 	lag    time.Duration // from the turn of a step's chunks to its own chunk's arrival at the client
-	want   int32         // tokens at which the answer ends
-	held   int32         // tokens made, but held back until they make a chunk
-	lost   int64         // plans made when it was last preempted; 0: not since its newest token
-	queued bool          // the scheduler holds the sequence
-	ended  bool          // the client has its outcome
+	seq    scheduler.Seq
+	want   int32 // tokens at which the answer ends
+	held   int32 // tokens made, but held back until they make a chunk
+	queued bool  // the scheduler holds the sequence
+	ended  bool  // the client has its outcome
 
 	leg      bool // a part of a request, computed here for another engine
 	keep     bool // its memory stays when it is over
 	fetching bool // its prompt's KV is on its way from a peer
 	onHold   bool // it is over, and its memory stays
+
+	timer *sim.Timer // of its client's patience; nil: it has no end
+	peg   peg        // files it under the beat in which its answer ends by itself
+	ready sim.Time   // when its newest token leaves the last pipeline stage; kept with several stages only
+	lost  int64      // plans made when it was last preempted; 0: not since its newest token
 }
 
 type peg = sim.Peg[life]
@@ -82,7 +84,9 @@ func (e *Engine) end(l *life, o workload.Outcome) {
 		e.counts.Aborted++
 	}
 	l.ended, l.Outcome = true, o
-	l.timer.Cancel()
+	if l.timer != nil {
+		l.timer.Cancel()
+	}
 	if h := e.hooks(l).Finished; h != nil {
 		h(e.kernel.Now(), &l.Life)
 	}

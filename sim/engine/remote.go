@@ -180,7 +180,8 @@ func (e *Engine) reject(l *life, reason string) {
 // wait has the client give up when its patience ends. That begins when it sends, which may be before the request is here.
 func (e *Engine) wait(l *life) {
 	r := l.Request
-	l.timer = e.kernel.At(max(e.kernel.Now(), r.Arrival.Add(r.Timeout)), sim.Arrive, func() { e.abort(l) })
+	t := e.kernel.At(max(e.kernel.Now(), r.Arrival.Add(r.Timeout)), sim.Arrive, func() { e.abort(l) })
+	l.timer = &t
 }
 
 // hooks returns those that hear of a life.
