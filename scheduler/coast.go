@@ -4,7 +4,7 @@ import "github.com/servesim/servesim/hardware"
 
 // Coaster is a Scheduler that can tell how many plans to come hold nothing but a beat of its cohort.
 type Coaster interface {
-	// Calm reads only; p is the oldest plan in flight. If p is a beat that names nobody, Calm reports how many of the next
+	// Calm changes nothing that anybody sees; p is the oldest plan in flight. If p is a beat that names nobody, Calm reports how many of the next
 	// plans will be so, too, as long as nothing happens meanwhile: at most len(blocks), which it fills with the KV blocks
 	// that each takes. It writes the first one's Step to step; from one to the next each member reads a token more.
 	Calm(p *Plan, step *hardware.Step, blocks []int) int
@@ -13,7 +13,7 @@ type Coaster interface {
 	Coast(n int)
 }
 
-// Calm reads only. It implements [Coaster].
+// Calm implements [Coaster]. It remembers how far it has looked for a member's last beat.
 func (b *batcher) Calm(p *Plan, step *hardware.Step, blocks []int) (n int) {
 	c := &b.cohort
 	if len(p.Work) > 0 || p.Members == 0 || c.oldest != p.number || !c.alone() || b.admits() || c.size > int(b.capacity) {
